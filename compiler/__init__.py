@@ -1,0 +1,1 @@
+"""Planning and code generation: conversions, permutations, fused kernels."""

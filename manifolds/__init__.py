@@ -1,0 +1,1 @@
+"""Orthogonal and manifold-constrained training."""

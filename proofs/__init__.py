@@ -1,0 +1,1 @@
+"""The catalogue of theorems, each checked by a machine."""

@@ -1,0 +1,1 @@
+"""Checks by solver, by execution and by search; see ``algebra.verdict``."""
