@@ -1,0 +1,156 @@
+"""Basis vectors: from coordinates to packed columns, back, and as a table."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
+from operator import index as as_int
+
+from .bits import log2
+from .errors import BasisError, DimMismatchError, LayoutError, NotPowerOfTwoError
+
+_INT = {int}
+
+
+def pack(
+    bases: Mapping[str, Sequence[Sequence[int]]],
+    vectors: list[Sequence[int]],
+    out_dims: Mapping[str, int] | Iterable[str],
+) -> tuple[tuple[str, ...], tuple[int, ...], tuple[int, ...]]:
+    """Return (out_names, out_bits, columns) of the concatenated basis vectors.
+
+    Args:
+        bases: The caller's bases, for error messages.
+        vectors: All vectors of ``bases`` in order.
+        out_dims: Name -> size [elements], or names only.
+
+    Raises:
+        BasisError: a vector has a wrong length, type, sign or range.
+        NotPowerOfTwoError: a size is not a power of two.
+        DimMismatchError: a name is repeated.
+    """
+    if not isinstance(out_dims, Mapping):
+        out_dims = _inferred_sizes(bases, vectors, out_dims)
+    out_names = tuple(out_dims)
+    sizes = tuple(out_dims.values())
+    try:
+        coordinates = list(zip(*vectors, strict=True))
+        if vectors and len(coordinates) != len(sizes):
+            raise _bad_vectors(bases, out_dims)
+        out_bits = tuple([size.bit_length() - 1 for size in sizes])
+        columns: list[int] = [0] * len(vectors)
+        shift = 0
+        for axis, size, bits in zip(coordinates, sizes, out_bits, strict=False):
+            if min(axis) < 0 or max(axis) >= size:
+                raise _bad_vectors(bases, out_dims)
+            columns = [c | a << shift for c, a in zip(columns, axis, strict=False)]
+            shift += bits
+    except LayoutError:
+        raise
+    except (TypeError, ValueError, AttributeError) as error:
+        raise _bad_vectors(bases, out_dims) from error
+    for size in sizes:
+        if size & size - 1 or size < 1:
+            log2(size, what=f"size of out-dim {out_names[sizes.index(size)]}")
+    if vectors and set(map(type, columns)) != _INT:
+        columns = list(map(as_int, columns))
+    return out_names, out_bits, tuple(columns)
+
+
+def unpack(
+    columns: Sequence[int], out_bits: Sequence[int]
+) -> tuple[tuple[int, ...], ...]:
+    """Return each packed column as a vector with one coordinate for each out-dim."""
+    shifts = [0, *accumulate(out_bits)]
+    fields = [
+        (shift, (1 << bits) - 1) for shift, bits in zip(shifts, out_bits, strict=False)
+    ]
+    return tuple(
+        tuple([column >> shift & mask for shift, mask in fields]) for column in columns
+    )
+
+
+def table(
+    bases: Mapping[str, Sequence[Sequence[int]]], out_dims: Mapping[str, int]
+) -> str:
+    """Return the table that people draw by hand: one line for each power of two."""
+    if not bases and not out_dims:
+        return "(empty layout)"
+    lines = []
+    for in_dim, vectors in bases.items():
+        if not vectors:
+            lines.append(f"{in_dim} is a size 1 dimension")
+        for i, vector in enumerate(vectors):
+            lines.append(f"{in_dim}={1 << i} -> ({', '.join(map(str, vector))})")
+    sizes = ", ".join(f"{name} (size {size})" for name, size in out_dims.items())
+    return "\n".join([*lines, f"where out dims are: [{sizes}]"])
+
+
+def _inferred_sizes(
+    bases: Mapping[str, Sequence[Sequence[int]]],
+    vectors: Sequence[Sequence[int]],
+    names: Iterable[str],
+) -> dict[str, int]:
+    """Return for each name the next power of two above its largest coordinate."""
+    if isinstance(names, str):
+        raise DimMismatchError(
+            f"out_dims must be a mapping name -> size or a list of names, got the "
+            f"text out_dims={names!r}; write [{names!r}]",
+            got=names,
+        )
+    listed = list(names)
+    if len(set(listed)) != len(listed):
+        raise DimMismatchError(
+            f"out-dim names must differ, got out_dims={listed}", got=listed
+        )
+    try:
+        axes = list(zip(*vectors, strict=True)) or [()] * len(listed)
+        return {
+            name: 1 << max(0, *axis, 0).bit_length()
+            for name, axis in zip(listed, axes, strict=True)
+        }
+    except (TypeError, ValueError, AttributeError) as error:
+        raise _bad_vectors(bases, dict.fromkeys(listed)) from error
+
+
+def _bad_vectors(
+    bases: Mapping[str, Sequence[Sequence[int]]], out_dims: Mapping[str, int | None]
+) -> LayoutError:
+    """Return the error for the first vector that is wrong."""
+    for name, size in out_dims.items():
+        if size is not None and not isinstance(size, int):
+            return NotPowerOfTwoError(
+                f"size of out-dim {name} must be a power of two, got size={size!r}",
+                size=size,
+            )
+        if size is not None and (size < 1 or size & size - 1):
+            return NotPowerOfTwoError(
+                f"size of out-dim {name} must be a power of two, got size={size}; "
+                "pad it to the next power of two and mask the rest",
+                size=size,
+            )
+    for in_dim, vectors in bases.items():
+        for i, vector in enumerate(vectors):
+            problem = _problem(vector, out_dims)
+            if problem:
+                return BasisError(
+                    f"bases[{in_dim!r}][{i}] must have one coordinate for each of the "
+                    f"out-dims {list(out_dims)}, got {vector!r}: {problem}",
+                    in_dim=in_dim,
+                    index=i,
+                    vector=vector,
+                )
+    return BasisError(f"bases must hold vectors of ints, got bases={bases!r}")
+
+
+def _problem(vector: Sequence[int], out_dims: Mapping[str, int | None]) -> str:
+    """Say what is wrong with one vector; empty if nothing is."""
+    try:
+        coordinates = [as_int(value) for value in vector]
+    except TypeError:
+        return "not a list of ints"
+    if len(coordinates) != len(out_dims):
+        return f"{len(coordinates)} coordinates for {len(out_dims)} out-dims"
+    for value, (name, size) in zip(coordinates, out_dims.items(), strict=True):
+        if value < 0 or (size is not None and value >= size):
+            limit = "0 or more" if size is None else f"in [0, {size})"
+            return f"{name}={value} is not {limit}"
+    return ""
