@@ -1,0 +1,50 @@
+"""What every test folder shares: a repeatable hypothesis, and the skip without GPU."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "repeatable",
+    derandomize=True,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("repeatable")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    needs_gpu = [item for item in items if item.get_closest_marker("gpu")]
+    if needs_gpu and not has_cuda():
+        for item in needs_gpu:
+            item.add_marker(pytest.mark.skip(reason="no CUDA device"))
+
+
+def has_cuda() -> bool:
+    import torch
+
+    return torch.cuda.is_available()
+
+
+@pytest.fixture(scope="session")
+def repository() -> Path:
+    """The root of the checkout."""
+    return Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def committed(repository: Path) -> list[Path]:
+    """The files that git knows, relative to the root."""
+    if not (repository / ".git").exists():
+        pytest.skip("not a git checkout")
+    listing = subprocess.run(
+        ["git", "ls-files", "-z"],
+        cwd=repository,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    names = filter(None, listing.stdout.split("\0"))
+    return [Path(name) for name in names if (repository / name).is_file()]
