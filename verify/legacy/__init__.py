@@ -1,0 +1,1 @@
+"""Index formulas as they stood before linear layouts, independent of ``algebra``."""
