@@ -1,7 +1,91 @@
-"""Layouts as maps over F2."""
+"""Layouts as maps over F2: the algebra, every encoding, and what follows from them."""
 
-from .errors import LayoutError
+from .affine import AffineLayout
+from .column_action import (
+    ColumnAction,
+    action_additive_strides,
+    action_remove_broadcasted_regs,
+    broadcast_as,
+    reg_perm_for_divide,
+)
+from .dims import standard_out_dim_names, standard_out_dim_pairs
+from .division import supremum
+from .errors import (
+    BasisError,
+    DimMismatchError,
+    EncodingError,
+    LayoutError,
+    NotInvertibleError,
+    NotPowerOfTwoError,
+    NotSolvableError,
+    NotSurjectiveError,
+    OutOfRangeError,
+    ParseError,
+    UnsupportedLayoutError,
+)
 from .layout import LinearLayout
+from .masks import (
+    factor_maximal_identity_prefix,
+    get_input_basis_mask,
+    get_output_basis_mask,
+    invert_and_compose_block_local,
+    invert_and_compose_local,
+    lstsq,
+    square_sublayout_is_identity,
+)
+from .shapes import (
+    ensure_layout_not_larger_than,
+    ensure_layout_not_smaller_than,
+    get_reps,
+    identity_standard_nd,
+    remove_standard_dim,
+    rename_linear_layout_dims,
+    reshape_layout,
+    transpose_linear_layout,
+    zeros_like,
+)
 from .verdict import Proved, Refuted, Unknown, Verdict
 
-__all__ = ["LayoutError", "LinearLayout", "Proved", "Refuted", "Unknown", "Verdict"]
+__all__ = [
+    "AffineLayout",
+    "BasisError",
+    "ColumnAction",
+    "DimMismatchError",
+    "EncodingError",
+    "LayoutError",
+    "LinearLayout",
+    "NotInvertibleError",
+    "NotPowerOfTwoError",
+    "NotSolvableError",
+    "NotSurjectiveError",
+    "OutOfRangeError",
+    "ParseError",
+    "Proved",
+    "Refuted",
+    "Unknown",
+    "UnsupportedLayoutError",
+    "Verdict",
+    "action_additive_strides",
+    "action_remove_broadcasted_regs",
+    "broadcast_as",
+    "ensure_layout_not_larger_than",
+    "ensure_layout_not_smaller_than",
+    "factor_maximal_identity_prefix",
+    "get_input_basis_mask",
+    "get_output_basis_mask",
+    "get_reps",
+    "identity_standard_nd",
+    "invert_and_compose_block_local",
+    "invert_and_compose_local",
+    "lstsq",
+    "reg_perm_for_divide",
+    "remove_standard_dim",
+    "rename_linear_layout_dims",
+    "reshape_layout",
+    "square_sublayout_is_identity",
+    "standard_out_dim_names",
+    "standard_out_dim_pairs",
+    "supremum",
+    "transpose_linear_layout",
+    "zeros_like",
+]
