@@ -1,0 +1,1 @@
+"""How layouts pass through the operations that rename elements and move none."""

@@ -1,0 +1,1 @@
+"""The spelling that Triton prints in TTGIR, read and written."""
