@@ -1,0 +1,259 @@
+"""AMD matrix cores of RDNA: results and operands of WMMA instructions (32 lanes)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from algebra.dims import LANE, REGISTER, WARP
+from algebra.errors import EncodingError
+from algebra.layout import LinearLayout
+
+from .cga import Cga
+from .matrix_order import matrix_order, operand_order
+from .parameters import (
+    check_no_view,
+    check_release,
+    choice,
+    flag,
+    integer,
+    integers,
+    known_keys,
+    powers,
+    shape_bits,
+    vectors,
+)
+from .tile import Tile
+
+LANES = 16
+"""Lanes along the fast dim of a tile; the warp's other half goes along the slow one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CtaLayout:
+    """Where the instructions of a CTA go, counted in instructions.
+
+    Attributes:
+        register: One vector over the tensor dims for each bit of a warp's repetition.
+        warp: One vector over the tensor dims for each bit of the warp's number.
+    """
+
+    register: tuple[tuple[int, ...], ...] = ()
+    warp: tuple[tuple[int, ...], ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("register", "warp"):
+            given = vectors("cta_layout", name, getattr(self, name), None)
+            object.__setattr__(self, name, given)
+
+    def sizes(self, rank: int) -> list[int]:
+        """Return how far the vectors reach along each tensor dim [instructions]."""
+        return [
+            1
+            << max((v[dim] for v in self.register + self.warp), default=0).bit_length()
+            for dim in range(rank)
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the golden form."""
+        return {
+            "register": [list(vector) for vector in self.register],
+            "warp": [list(vector) for vector in self.warp],
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AmdWmma:
+    """The result of AMD's WMMA instructions in registers.
+
+    Attributes:
+        version: 1 RDNA3, 2 RDNA4, 3 gfx1250.
+        is_transposed: Whether M and N change roles.
+        cta_layout: Where the instructions of a CTA go; ``from_warps`` makes the one
+            that older releases spell as two lists.
+        instr_shape: M, N, K of the instruction.
+        rank: Number of tensor dims.
+        cga: How the CTAs of a cluster split the tensor.
+
+    Raises:
+        EncodingError: a version or an instruction that does not exist, or vectors of
+            another length than ``rank``.
+
+    Example:
+        >>> wmma = AmdWmma.from_warps(
+        ...     version=1, is_transposed=False, warps_per_cta=[1, 2]
+        ... )
+        >>> wmma.to_linear_layout([16, 32]).bases["warp"]
+        ((0, 16),)
+
+    Source: Triton ``AMDWmmaEncodingAttr::toLinearLayout``, ``wmmaDotToLinearLayout``.
+    """
+
+    kind: ClassVar[str] = "amd_wmma"
+    version: int
+    is_transposed: bool
+    cta_layout: CtaLayout = CtaLayout()
+    instr_shape: tuple[int, ...] = (16, 16, 16)
+    rank: int = 2
+    cga: Cga = Cga()
+
+    def __post_init__(self) -> None:
+        choice(self.kind, "version", self.version, (1, 2, 3))
+        flag(self.kind, "is_transposed", self.is_transposed)
+        choice(self.kind, "rank", integer(self.kind, "rank", self.rank), (2, 3))
+        instr = powers(self.kind, "instr_shape", self.instr_shape, 3)
+        object.__setattr__(self, "instr_shape", instr)
+        tiles = ((16, 16),) if self.version < 3 else ((16, 16), (32, 16))
+        choice(f"{self.kind} version {self.version}", "M, N", instr[:2], tiles)
+        for vector in self.cta_layout.register + self.cta_layout.warp:
+            integers(self.kind, "cta_layout", vector, self.rank)
+        self.cga.check_rank(self.kind, self.rank)
+
+    @classmethod
+    def from_warps(
+        cls,
+        *,
+        version: int,
+        is_transposed: bool,
+        warps_per_cta: Sequence[int],
+        tiles_per_warp: Sequence[int] = (),
+        instr_shape: Sequence[int] = (16, 16, 16),
+        cga: Cga = Cga(),  # noqa: B008  # frozen
+    ) -> "AmdWmma":
+        """Return the encoding that the lists of release 3.6 stand for.
+
+        Args:
+            version: See the class.
+            is_transposed: See the class.
+            warps_per_cta: Warps along each tensor dim.
+            tiles_per_warp: Instructions of a warp along each dim; default 1 each.
+            instr_shape: See the class.
+            cga: See the class.
+
+        Raises:
+            EncodingError: lists of different lengths.
+            NotPowerOfTwoError: an entry is not a power of two.
+        """
+        warps = powers(cls.kind, "warps_per_cta", warps_per_cta)
+        rank = len(warps)
+        tiles = powers(cls.kind, "tiles_per_warp", tiles_per_warp or (1,) * rank, rank)
+        register: list[list[int]] = []
+        warp: list[list[int]] = []
+        for dim in reversed(range(rank)):
+            step = 1
+            for vectors_of, size in ((register, tiles[dim]), (warp, warps[dim])):
+                for _ in range(size.bit_length() - 1):
+                    vector = [0] * rank
+                    vector[dim] = step
+                    vectors_of.append(vector)
+                    step *= 2
+        return cls(
+            version=version,
+            is_transposed=is_transposed,
+            cta_layout=CtaLayout(
+                register=tuple(map(tuple, register)), warp=tuple(map(tuple, warp))
+            ),
+            instr_shape=tuple(instr_shape),
+            rank=rank,
+            cga=cga,
+        )
+
+    @classmethod
+    def from_golden(cls, given: Mapping[str, Any], cga: Cga) -> "AmdWmma":
+        """Return the encoding of a golden object.
+
+        Args:
+            given: ``cta_layout``, or ``warps_per_cta`` and ``tiles_per_warp``; if both,
+                the numbers of warps must agree.
+            cga: The split, already read.
+
+        Raises:
+            EncodingError: unknown or contradicting parameters.
+        """
+        lists = {"warps_per_cta", "tiles_per_warp"} & set(given)
+        names = ("version", "is_transposed", "instr_shape")
+        parameters = {name: given[name] for name in names if name in given}
+        if "cta_layout" not in given:
+            known_keys(cls.kind, given, (*names, "rank", *lists))
+            parameters |= {name: given[name] for name in lists}
+            return cls.from_warps(**parameters, cga=cga)
+        known_keys(cls.kind, given, (*names, "rank", "cta_layout", *lists))
+        cta_layout = CtaLayout(**given["cta_layout"])
+        if "rank" in given:
+            parameters["rank"] = given["rank"]
+        warps = 1
+        for count in given.get("warps_per_cta", [1 << len(cta_layout.warp)]):
+            warps *= count
+        if warps != 1 << len(cta_layout.warp):
+            raise EncodingError(
+                f"amd_wmma needs warps_per_cta and cta_layout with as many warps, got "
+                f"warps_per_cta={given['warps_per_cta']} and {1 << len(cta_layout.warp)} "
+                "warps in cta_layout; leave warps_per_cta out",
+                warps_per_cta=given["warps_per_cta"],
+            )
+        return cls(**parameters, cta_layout=cta_layout, cga=cga)
+
+    def to_linear_layout(
+        self,
+        shape: Sequence[int],
+        release: str = "3.9",
+        alloc_shape: Sequence[int] | None = None,
+        element_bits: int | None = None,
+    ) -> LinearLayout:
+        """Return the map from (register, lane, warp, block); see ``Encoding``."""
+        check_release(release)
+        check_no_view(self.kind, shape, alloc_shape)
+        rank = self.rank
+        tile = Tile(shape_bits(self.kind, shape, rank), self.cga)
+        m_dim, n_dim = rank - 2, rank - 1
+        m, n = self.instr_shape[:2]
+        fast, slow, slow_size = (
+            (m_dim, n_dim, n) if self.is_transposed else (n_dim, m_dim, m)
+        )
+        if self.version == 1:
+            tile.identity(LANE, fast, LANES)
+            tile.identity(LANE, slow, 2)
+            tile.identity(REGISTER, slow, 8)
+        else:
+            tile.identity(REGISTER, slow, 8)
+            tile.identity(LANE, fast, LANES)
+            tile.identity(LANE, slow, 2)
+            tile.identity(REGISTER, slow, slow_size // 16)
+        self._place(tile, None)
+        return tile.finish(matrix_order(rank, True))
+
+    def operand_layout(
+        self, op_idx: int, k_width: int, shape: Sequence[int], release: str
+    ) -> LinearLayout:
+        """Return the map of an operand whose result has this encoding."""
+        rank = self.rank
+        bits = shape_bits(f"dot_operand of {self.kind}", shape, rank)
+        k_dim, other = operand_order(op_idx, rank)[:2]
+        tile = Tile(bits, self.cga.without(k_dim))
+        tile.identity(REGISTER, k_dim, k_width)
+        tile.identity(LANE, other, LANES)
+        if self.version == 1:
+            tile.zeros(LANE, 2)
+        else:
+            tile.identity(LANE, k_dim, 2)
+        tile.identity(REGISTER, k_dim, self.instr_shape[2] // (2 * k_width))
+        tile.identity(REGISTER, other, self.instr_shape[op_idx] // LANES)
+        self._place(tile, k_dim)
+        return tile.finish(matrix_order(rank, True))
+
+    def _place(self, tile: Tile, gone: int | None) -> None:
+        """Put instructions where ``cta_layout`` says, with dim ``gone`` projected away."""
+        start = list(tile.filled)
+        for in_dim, bases in (
+            (REGISTER, self.cta_layout.register),
+            (WARP, self.cta_layout.warp),
+        ):
+            for basis in bases:
+                vector = [
+                    0 if dim == gone else component << start[dim]
+                    for dim, component in enumerate(basis)
+                ]
+                if in_dim == WARP or any(vector):
+                    tile.vector(in_dim, vector)
+        for dim, size in enumerate(self.cta_layout.sizes(self.rank)):
+            if dim != gone:
+                tile.cover(dim, size << start[dim])

@@ -1,0 +1,111 @@
+"""Encodings from and to plain dictionaries: the form of the golden files."""
+
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
+from typing import Any
+
+from algebra.errors import EncodingError
+
+from .amd_mfma import AmdMfma
+from .amd_wmma import AmdWmma, CtaLayout
+from .blocked import Blocked
+from .cga import Cga
+from .dot_operand import DotOperand
+from .encoding import Encoding
+from .nvidia_mma import NvidiaMma
+from .parameters import known_keys
+from .slice import Slice
+from .swizzled_shared import SwizzledShared
+
+KINDS: dict[str, type[Any]] = {
+    kind.kind: kind
+    for kind in (
+        AmdMfma,
+        AmdWmma,
+        Blocked,
+        DotOperand,
+        NvidiaMma,
+        Slice,
+        SwizzledShared,
+    )
+}
+"""Every kind of encoding by its name."""
+
+
+def from_dict(encoding: Mapping[str, Any]) -> Encoding:
+    """Return the encoding that a dictionary describes.
+
+    Law: ``from_dict(to_dict(encoding)) == encoding``.
+
+    Args:
+        encoding: ``kind``, and the parameters of that kind by name; ``parent`` and
+            ``cga`` are dictionaries in turn.
+
+    Raises:
+        EncodingError: an unknown kind, a missing or an unknown parameter, or one that
+            the kind rejects.
+
+    Example:
+        >>> from_dict(
+        ...     {
+        ...         "kind": "swizzled_shared",
+        ...         "vec": 2,
+        ...         "per_phase": 1,
+        ...         "max_phase": 4,
+        ...         "order": [1, 0],
+        ...     }
+        ... )
+        SwizzledShared(vec=2, per_phase=1, max_phase=4, order=(1, 0), cga=Cga(bases=()))
+    """
+    kind = encoding.get("kind") if isinstance(encoding, Mapping) else None
+    if kind not in KINDS:
+        raise EncodingError(
+            f"an encoding needs a kind among {sorted(KINDS)}, got kind={kind!r}; "
+            "name one of them",
+            kind=kind,
+        )
+    given = {name: value for name, value in encoding.items() if name != "kind"}
+    if "parent" in given:
+        given["parent"] = from_dict(given["parent"])
+    cga = Cga.from_dict(given.pop("cga")) if "cga" in given else Cga()
+    if kind == AmdWmma.kind:
+        return AmdWmma.from_golden(given, cga)
+    declared = fields(KINDS[kind])
+    names = [field.name for field in declared]
+    known_keys(kind, given, names)
+    if "cga" in names:
+        given["cga"] = cga
+    missing = [
+        field.name
+        for field in declared
+        if field.name not in given and field.default is MISSING
+    ]
+    if missing:
+        raise EncodingError(
+            f"{kind} needs the parameters {names}, got none for {missing}; add them",
+            missing=tuple(missing),
+        )
+    built: Encoding = KINDS[kind](**given)
+    return built
+
+
+def to_dict(encoding: Encoding) -> dict[str, Any]:
+    """Return the dictionary form of an encoding; ``from_dict`` is its inverse.
+
+    Example:
+        >>> to_dict(SwizzledShared(vec=2, per_phase=1, max_phase=4, order=[1, 0]))["vec"]
+        2
+    """
+    result: dict[str, Any] = {"kind": encoding.kind}
+    for field in fields(KINDS[encoding.kind]):
+        value = getattr(encoding, field.name)
+        result[field.name] = _plain(value)
+    return result
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_plain(entry) for entry in value]
+    if isinstance(value, Cga | CtaLayout):
+        return value.to_dict()
+    return to_dict(value) if hasattr(value, "kind") else value
