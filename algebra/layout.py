@@ -31,7 +31,7 @@ The idea and the vocabulary are those of Triton's ``LinearLayout``
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate, chain
-from typing import Any, Final, NoReturn, Self
+from typing import Any, NoReturn, final
 
 from . import bases as basis_vectors
 from . import division, gauss, inversion, relabel
@@ -50,6 +50,7 @@ from .units import UNIT_SETS, UNITS, images_of_units
 Vector = tuple[int, ...]
 
 
+@final
 class LinearLayout:
     """An F2-linear map from named input dims to named output dims.
 
@@ -78,11 +79,11 @@ class LinearLayout:
 
     __slots__ = ("columns", "in_bits", "in_names", "out_bits", "out_names")
 
-    in_names: Final[tuple[str, ...]]  # type: ignore[misc]  # set by _make
-    in_bits: Final[tuple[int, ...]]  # type: ignore[misc]
-    out_names: Final[tuple[str, ...]]  # type: ignore[misc]
-    out_bits: Final[tuple[int, ...]]  # type: ignore[misc]
-    columns: Final[tuple[int, ...]]  # type: ignore[misc]
+    in_names: tuple[str, ...]
+    in_bits: tuple[int, ...]
+    out_names: tuple[str, ...]
+    out_bits: tuple[int, ...]
+    columns: tuple[int, ...]
 
     def __init__(self) -> None:
         """Refuse: a layout is made by one of its class methods."""
@@ -112,7 +113,7 @@ class LinearLayout:
         bases: Mapping[str, Sequence[Sequence[int]]],
         out_dims: Mapping[str, int] | Iterable[str],
         require_surjective: bool = True,
-    ) -> Self:
+    ) -> "LinearLayout":
         """Make a layout from the images of the powers of two of each input dim.
 
         Args:
@@ -159,7 +160,7 @@ class LinearLayout:
         in_dims: Mapping[str, int],
         out_dims: Mapping[str, int],
         columns: Iterable[int],
-    ) -> Self:
+    ) -> "LinearLayout":
         """Make a layout, surjective or not, from packed columns.
 
         Args:
@@ -194,12 +195,12 @@ class LinearLayout:
         return _make(tuple(in_dims), in_bits, tuple(out_dims), out_bits, packed)
 
     @classmethod
-    def empty(cls) -> Self:
+    def empty(cls) -> "LinearLayout":
         """Return the layout without dims, the unit of ``*``."""
         return _make((), (), (), (), ())
 
     @classmethod
-    def identity_1d(cls, size: int, in_dim: str, out_dim: str) -> Self:
+    def identity_1d(cls, size: int, in_dim: str, out_dim: str) -> "LinearLayout":
         """Return ``x -> x`` for ``size`` [elements] inputs.
 
         Raises:
@@ -210,7 +211,9 @@ class LinearLayout:
         return cls.strided_1d(size, 1, in_dim, out_dim)
 
     @classmethod
-    def strided_1d(cls, size: int, stride: int, in_dim: str, out_dim: str) -> Self:
+    def strided_1d(
+        cls, size: int, stride: int, in_dim: str, out_dim: str
+    ) -> "LinearLayout":
         """Return ``x -> stride * x``; the out-dim has ``size * stride`` elements.
 
         Not surjective for ``stride`` > 1 and ``size`` > 1.
@@ -230,7 +233,9 @@ class LinearLayout:
         return _make((in_dim,), (bits,), (out_dim,), (out_bits,), columns)
 
     @classmethod
-    def zeros_1d(cls, size: int, in_dim: str, out_dim: str, out_size: int = 1) -> Self:
+    def zeros_1d(
+        cls, size: int, in_dim: str, out_dim: str, out_size: int = 1
+    ) -> "LinearLayout":
         """Return ``x -> 0``: ``size`` places hold the same element (broadcast).
 
         Not surjective for ``out_size`` > 1.
@@ -831,7 +836,7 @@ def _make(
     out_names: tuple[str, ...],
     out_bits: tuple[int, ...],
     columns: tuple[int, ...],
-) -> Any:
+) -> LinearLayout:
     """Build a layout from fields that are known to be consistent."""
     layout = _new(LinearLayout)
     _set_in_names(layout, in_names)

@@ -252,7 +252,7 @@ def remove_standard_dim(layout: LinearLayout, dim: int) -> LinearLayout:
 
 
 def get_reps(larger: LinearLayout, tile: LinearLayout) -> LinearLayout | None:
-    """Return the repetitions of ``tile`` in ``larger``: its bases with the tile's zeroed.
+    """Return ``larger`` with the bases that belong to ``tile`` set to zero.
 
     None if a basis of the tile differs from the one at its place.
 
