@@ -7,7 +7,7 @@ from typing import ClassVar
 from algebra.dims import LANE, REGISTER, WARP
 from algebra.layout import LinearLayout
 
-from .cga import Cga
+from .cga import ONE_CTA, Cga
 from .matrix_order import matrix_order, operand_order
 from .parameters import (
     check_no_view,
@@ -67,7 +67,7 @@ class AmdMfma:
     is_transposed: bool
     tiles_per_warp: tuple[int, ...] = ()
     element_bit_width: int = 32
-    cga: Cga = Cga()
+    cga: Cga = ONE_CTA
 
     def __post_init__(self) -> None:
         choice(self.kind, "version", self.version, (1, 2, 3, 4))

@@ -8,7 +8,7 @@ from algebra.dims import LANE, REGISTER, WARP
 from algebra.errors import EncodingError
 from algebra.layout import LinearLayout
 
-from .cga import Cga
+from .cga import ONE_CTA, Cga
 from .matrix_order import matrix_order, operand_order
 from .parameters import (
     check_no_view,
@@ -94,7 +94,7 @@ class AmdWmma:
     cta_layout: CtaLayout = CtaLayout()
     instr_shape: tuple[int, ...] = (16, 16, 16)
     rank: int = 2
-    cga: Cga = Cga()
+    cga: Cga = ONE_CTA
 
     def __post_init__(self) -> None:
         choice(self.kind, "version", self.version, (1, 2, 3))
@@ -117,7 +117,7 @@ class AmdWmma:
         warps_per_cta: Sequence[int],
         tiles_per_warp: Sequence[int] = (),
         instr_shape: Sequence[int] = (16, 16, 16),
-        cga: Cga = Cga(),  # noqa: B008  # frozen
+        cga: Cga = ONE_CTA,
     ) -> "AmdWmma":
         """Return the encoding that the lists of release 3.6 stand for.
 
@@ -186,8 +186,8 @@ class AmdWmma:
         if warps != 1 << len(cta_layout.warp):
             raise EncodingError(
                 f"amd_wmma needs warps_per_cta and cta_layout with as many warps, got "
-                f"warps_per_cta={given['warps_per_cta']} and {1 << len(cta_layout.warp)} "
-                "warps in cta_layout; leave warps_per_cta out",
+                f"warps_per_cta={given['warps_per_cta']} and cta_layout with "
+                f"{1 << len(cta_layout.warp)} warps; leave warps_per_cta out",
                 warps_per_cta=given["warps_per_cta"],
             )
         return cls(**parameters, cta_layout=cta_layout, cga=cga)
@@ -235,13 +235,13 @@ class AmdWmma:
             tile.zeros(LANE, 2)
         else:
             tile.identity(LANE, k_dim, 2)
-        tile.identity(REGISTER, k_dim, self.instr_shape[2] // (2 * k_width))
+        tile.identity(REGISTER, k_dim, max(self.instr_shape[2] // (2 * k_width), 1))
         tile.identity(REGISTER, other, self.instr_shape[op_idx] // LANES)
         self._place(tile, k_dim)
         return tile.finish(matrix_order(rank, True))
 
     def _place(self, tile: Tile, gone: int | None) -> None:
-        """Put instructions where ``cta_layout`` says, with dim ``gone`` projected away."""
+        """Put instructions where ``cta_layout`` says, without the dim ``gone``."""
         start = list(tile.filled)
         for in_dim, bases in (
             (REGISTER, self.cta_layout.register),

@@ -7,7 +7,7 @@ from typing import ClassVar
 from algebra.dims import LANE, REGISTER, WARP
 from algebra.layout import LinearLayout
 
-from .cga import Cga
+from .cga import ONE_CTA, Cga
 from .parameters import check_no_view, check_release, permutation, powers, shape_bits
 from .tile import Tile
 
@@ -45,7 +45,7 @@ class Blocked:
     threads_per_warp: tuple[int, ...]
     warps_per_cta: tuple[int, ...]
     order: tuple[int, ...]
-    cga: Cga = Cga()
+    cga: Cga = ONE_CTA
 
     def __post_init__(self) -> None:
         first = powers(self.kind, "size_per_thread", self.size_per_thread)

@@ -93,8 +93,9 @@ def to_dict(encoding: Encoding) -> dict[str, Any]:
     """Return the dictionary form of an encoding; ``from_dict`` is its inverse.
 
     Example:
-        >>> to_dict(SwizzledShared(vec=2, per_phase=1, max_phase=4, order=[1, 0]))["vec"]
-        2
+        >>> shared = SwizzledShared(vec=2, per_phase=1, max_phase=4, order=[1, 0])
+        >>> to_dict(shared)["order"]
+        [1, 0]
     """
     result: dict[str, Any] = {"kind": encoding.kind}
     for field in fields(KINDS[encoding.kind]):

@@ -16,7 +16,7 @@ from algebra.dims import LANE, REGISTER, WARP
 from algebra.errors import EncodingError, UnsupportedLayoutError
 from algebra.layout import LinearLayout
 
-from .cga import Cga
+from .cga import ONE_CTA, Cga
 from .matrix_order import matrix_order, operand_order
 from .parameters import check_no_view, check_release, integers, powers, shape_bits
 from .tile import Tile
@@ -57,7 +57,7 @@ class NvidiaMma:
     version: tuple[int, ...]
     warps_per_cta: tuple[int, ...]
     instr_shape: tuple[int, ...]
-    cga: Cga = Cga()
+    cga: Cga = ONE_CTA
 
     def __post_init__(self) -> None:
         version = integers(self.kind, "version", self.version, 2)

@@ -7,7 +7,7 @@ from typing import ClassVar
 from algebra.dims import OFFSET
 from algebra.layout import LinearLayout
 
-from .cga import Cga
+from .cga import ONE_CTA, Cga
 from .parameters import check_release, permutation, power, shape_bits
 from .tile import Tile
 
@@ -43,7 +43,7 @@ class SwizzledShared:
     per_phase: int
     max_phase: int
     order: tuple[int, ...]
-    cga: Cga = Cga()
+    cga: Cga = ONE_CTA
 
     def __post_init__(self) -> None:
         order = check_swizzle(
