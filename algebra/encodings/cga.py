@@ -179,6 +179,9 @@ class Cga:
 
     def _size_bits(self) -> list[int]:
         """Return the exponents of the numbers of parts along each tensor dim."""
-        return [
-            max(components).bit_length() for components in zip(*self.bases, strict=True)
-        ]
+        components = zip(*self.bases, strict=True)
+        return [max(along).bit_length() for along in components]
+
+
+ONE_CTA = Cga()
+"""No cluster: one CTA holds the whole tensor."""
