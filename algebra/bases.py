@@ -6,8 +6,7 @@ from operator import index as as_int
 
 from .bits import log2
 from .errors import BasisError, DimMismatchError, LayoutError, NotPowerOfTwoError
-
-_INT = {int}
+from .units import LOG2, SMALL
 
 
 def pack(
@@ -27,32 +26,35 @@ def pack(
         NotPowerOfTwoError: a size is not a power of two.
         DimMismatchError: a name is repeated.
     """
-    if not isinstance(out_dims, Mapping):
+    if type(out_dims) is not dict and not isinstance(out_dims, Mapping):
         out_dims = _inferred_sizes(bases, vectors, out_dims)
-    out_names = tuple(out_dims)
-    sizes = tuple(out_dims.values())
     try:
         coordinates = list(zip(*vectors, strict=True))
-        if vectors and len(coordinates) != len(sizes):
+        try:
+            out_bits = tuple([LOG2[size] for size in out_dims.values()])
+        except KeyError:
+            out_bits = tuple(map(log2, out_dims.values()))
+        if vectors and len(coordinates) != len(out_bits):
             raise _bad_vectors(bases, out_dims)
-        out_bits = tuple([size.bit_length() - 1 for size in sizes])
-        columns: list[int] = [0] * len(vectors)
+        columns: Sequence[int] = coordinates[0] if coordinates else (0,) * len(vectors)
         shift = 0
-        for axis, size, bits in zip(coordinates, sizes, out_bits, strict=False):
-            if min(axis) < 0 or max(axis) >= size:
+        for axis, bits in zip(coordinates, out_bits, strict=False):
+            if not SMALL[bits].issuperset(axis) and (
+                min(axis) < 0 or max(axis) >> bits
+            ):
                 raise _bad_vectors(bases, out_dims)
-            columns = [c | a << shift for c, a in zip(columns, axis, strict=False)]
+            if shift:
+                columns = [c | a << shift for c, a in zip(columns, axis, strict=False)]
+            elif axis is not columns:
+                columns = [c | a for c, a in zip(columns, axis, strict=False)]
             shift += bits
-    except LayoutError:
+        if type(sum(columns)) is not int:
+            columns = list(map(as_int, columns))
+    except (BasisError, DimMismatchError):
         raise
     except (TypeError, ValueError, AttributeError) as error:
         raise _bad_vectors(bases, out_dims) from error
-    for size in sizes:
-        if size & size - 1 or size < 1:
-            log2(size, what=f"size of out-dim {out_names[sizes.index(size)]}")
-    if vectors and set(map(type, columns)) != _INT:
-        columns = list(map(as_int, columns))
-    return out_names, out_bits, tuple(columns)
+    return tuple(out_dims), out_bits, tuple(columns)
 
 
 def unpack(

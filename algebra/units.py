@@ -9,6 +9,10 @@ UNITS: tuple[int, ...] = tuple(1 << i for i in range(96))
 UNIT_SETS: tuple[frozenset[int], ...] = tuple(
     frozenset(UNITS[:count]) for count in range(len(UNITS))
 )
+LOG2: dict[int, int] = {1 << i: i for i in range(96)}
+SMALL: tuple[frozenset[int], ...] = tuple(
+    frozenset((0, *UNITS[:count])) for count in range(len(UNITS))
+) + (frozenset((0, *UNITS)),) * (4096 - len(UNITS))
 UNITS_AND_ZERO: frozenset[int] = frozenset((0, *UNITS))
 
 
