@@ -85,6 +85,17 @@ def test_readers_of_kernels_are_independent_of_the_compiler(
     assert "compiler" in rule["forbidden_modules"]
 
 
+def test_only_obligations_read_the_compilers_ir(
+    repository: Path, settings: dict[str, Any]
+) -> None:
+    if not (repository / "compiler" / "ir").exists():
+        pytest.skip("compiler/ir is not there yet")
+    rule = contract(settings, "only obligations read the compiler's IR")
+    assert rule["source_modules"] == ["verify"]
+    assert rule["forbidden_modules"] == ["compiler.ir"]
+    assert all(line.startswith("verify.obligations") for line in rule["ignore_imports"])
+
+
 def test_pins_are_one_a_line_and_cover_what_is_declared(
     repository: Path, settings: dict[str, Any]
 ) -> None:
