@@ -1,0 +1,1 @@
+"""C++ sources: header-free, compiled by g++ and loaded with ctypes."""

@@ -1,0 +1,1 @@
+"""Triton kernels. These modules import triton; import them where they are used."""

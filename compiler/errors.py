@@ -1,0 +1,27 @@
+"""Mistakes that a caller of the compiler can make, one class each.
+
+They extend the errors of the algebra: a message names what was needed, what came as
+``name=value`` and the way out, and the facts are attributes.
+"""
+
+from algebra.errors import LayoutError
+
+
+class NotATensorError(LayoutError, TypeError):
+    """A dense tensor in memory was needed; ``type_name`` says what came."""
+
+
+class SizeMismatchError(LayoutError):
+    """A tensor's number of elements does not fit the layout."""
+
+
+class OutputError(LayoutError):
+    """The tensor given as ``out`` cannot take the result."""
+
+
+class BackendError(LayoutError):
+    """The chosen backend cannot run on this device, or its name is unknown."""
+
+
+class BuildError(LayoutError, RuntimeError):
+    """The C++ compiler is missing or refused a generated source."""

@@ -1,0 +1,85 @@
+"""The public function: permute a tensor by an index map."""
+
+from typing import TYPE_CHECKING
+
+from algebra import AffineLayout, LinearLayout
+
+from .index_map import IndexMap
+
+if TYPE_CHECKING:
+    import torch
+
+    from .execute import Backend
+
+
+def permute(
+    tensor: "torch.Tensor",
+    layout: LinearLayout | AffineLayout,
+    out: "torch.Tensor | None" = None,
+    *,
+    backend: "Backend" = "auto",
+) -> "torch.Tensor":
+    """Move each element of a tensor to the place that a layout gives its index.
+
+    Law: ``out.flatten()[layout(i)] == tensor.flatten()[i]`` for every i below 2**bits,
+    and the same in each of ``batch`` consecutive parts, where
+    ``numel == batch * 2**bits``. (Published gather lists, such as Marlin's, are the
+    inverse map: ``out[i] = in[list[i]]``.)
+
+    Indices of the flat tensor are numbers; a layout has named dims. A map with one
+    in-dim and one out-dim (by custom ``index``) is taken as it is. Several in-dims or
+    out-dims are flattened minor to major: **the first dim is the most minor one**, so
+    it takes the lowest bits of the index. For a row-major tensor list the last axis
+    first.
+
+    Elements are moved as opaque bytes: any dtype of 1, 2, 4, 8 or 16 bytes. Gradients
+    flow back through the inverse map.
+
+    Args:
+        tensor: Dense, any strides and offset, on the CPU or a GPU [batch * 2**bits
+            elements]. It is not changed.
+        layout: An invertible map of index bits.
+        out: Takes the result: contiguous, of the input's shape, dtype and device, and
+            no memory in common with it. None makes a new tensor.
+        backend: ``"auto"`` is the Triton kernel on a GPU and the C++ kernel on the CPU
+            (where g++ is missing, PyTorch's indexing, with one warning). By name:
+            ``"cpp"``, ``"triton"``, ``"interpreter"`` (the Triton kernel in Triton's
+            interpreter, slow), ``"torch"``.
+
+    Returns:
+        ``out``, or a new contiguous tensor of the input's shape.
+
+    Raises:
+        NotInvertibleError: The map is not a bijection; shows a kernel vector.
+        UnsupportedLayoutError: ``layout`` is no layout.
+        NotATensorError: ``tensor`` is no dense tensor.
+        SizeMismatchError: The number of elements is no multiple of 2**bits.
+        OutputError: ``out`` does not fit, or overlaps the input.
+        BackendError: The backend does not run on the tensor's device.
+        BuildError: ``backend="cpp"`` without a working compiler.
+
+    Example:
+        >>> import torch
+        >>> from algebra import LinearLayout
+        >>> flip = LinearLayout.from_bases(
+        ...     {"index": [[2], [1]]}, {"index": 4})  # swaps the two index bits
+        >>> permute(torch.arange(8), flip).tolist()
+        [0, 2, 1, 3, 4, 6, 5, 7]
+
+    Source: bit-matrix-multiply-complement permutations (T. H. Cormen et al.);
+    theorem ``permute_moves_whole_lines``.
+    """
+    # torch is loaded on the first call, not by `import compiler`
+    import torch
+
+    from .autograd import permute_differentiably
+    from .execute import check_out, check_size, check_tensor, permute_data
+
+    map = IndexMap.from_layout(layout)
+    tensor = check_tensor(tensor)
+    check_size(tensor, map)
+    if out is not None:
+        return permute_data(tensor, map, check_out(out, tensor), backend)
+    if torch.is_grad_enabled() and tensor.requires_grad:
+        return permute_differentiably(tensor, map, backend)
+    return permute_data(tensor, map, None, backend)

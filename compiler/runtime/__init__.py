@@ -1,0 +1,1 @@
+"""Building, caching and loading of generated code."""

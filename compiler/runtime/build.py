@@ -1,0 +1,111 @@
+"""From C++ text to functions that Python can call.
+
+The library's name is a hash of the source, the flags, the compiler and the processor,
+because ``-march=native`` makes code for this processor only.
+"""
+
+import ctypes
+import os
+import platform
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from compiler.errors import BuildError
+
+from .cache import cached_file, content_key
+
+FLAGS: Final = (
+    "-std=c++17",
+    "-O3",
+    "-march=native",
+    "-fopenmp",
+    "-shared",
+    "-fPIC",
+)
+
+
+def load_library(name: str, source: str, flags: tuple[str, ...] = FLAGS) -> ctypes.CDLL:
+    """Build ``source`` unless the cache has it, and load it.
+
+    Args:
+        name: A word for the file name.
+        source: C++ text whose entry points are ``extern "C"``.
+        flags: Options for the compiler.
+
+    Raises:
+        BuildError: There is no compiler, or it refuses the source; has ``command``
+            and ``output``.
+
+    Example:
+        >>> one = load_library("one", 'extern "C" int one() { return 1; }')
+        >>> one.one()
+        1
+    """
+    compiler = find_compiler()
+    key = content_key(source, *flags, _identity(compiler), _processor())
+    file_name = f"{key}-{name}.so"
+
+    def make(path: Path) -> None:
+        _compile(compiler, source, flags, path)
+
+    try:
+        return ctypes.CDLL(str(cached_file(file_name, make)))
+    except OSError:  # torn by a crash of the machine
+        return ctypes.CDLL(str(cached_file(file_name, make, renew=True)))
+
+
+def find_compiler() -> str:
+    """Return the path of the C++ compiler: ``$CXX``, or g++ on the PATH.
+
+    Raises:
+        BuildError: There is none.
+    """
+    wanted = os.environ.get("CXX") or "g++"
+    found = shutil.which(wanted)
+    if found is None:
+        raise BuildError(
+            f"a C++ compiler was needed, but CXX={wanted!r} is not on the PATH; "
+            "install g++ or set CXX to a compiler with OpenMP",
+            command=wanted,
+            output="",
+        )
+    return found
+
+
+def _compile(compiler: str, source: str, flags: tuple[str, ...], path: Path) -> None:
+    text = path.with_suffix(".cpp")
+    text.write_text(source)
+    command = [compiler, *flags, str(text), "-o", str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode or not path.exists():
+        lines = done.stderr.strip().splitlines() or ["no message"]
+        first = next((line for line in lines if "error" in line), lines[0])
+        raise BuildError(
+            f"the C++ compiler had to build {text.name}, but {compiler} returned "
+            f"status={done.returncode}: {first.strip()}; set CXX to a g++ that "
+            "knows -std=c++17 and -fopenmp",
+            command=" ".join(command),
+            output=done.stderr,
+        )
+
+
+def _identity(compiler: str) -> str:
+    """Return what changes when the compiler is replaced."""
+    path = os.path.realpath(compiler)
+    status = os.stat(path)
+    return f"{path} {status.st_size} {status.st_mtime_ns}"
+
+
+@cache
+def _processor() -> str:
+    """Return what ``-march=native`` depends on."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return f"{platform.machine()} {platform.processor()}"
+    facts = ("model name", "flags", "Features", "CPU part", "CPU implementer")
+    seen = {line for line in lines if line.startswith(facts)}
+    return platform.machine() + "\n".join(sorted(seen))

@@ -1,0 +1,78 @@
+"""The corners of Triton that are not its public interface; used from here only.
+
+Works with Triton 3.6 to 3.9. Import this module where it is used: it loads triton.
+"""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import triton
+from triton.backends.compiler import GPUTarget
+from triton.compiler import ASTSource
+
+
+def interpreted(kernel: Any) -> Any:
+    """Return ``kernel`` as a kernel that runs on CPU tensors in Triton's interpreter.
+
+    Args:
+        kernel: A ``@triton.jit`` function.
+    """
+    from triton.runtime.interpreter import InterpretedFunction
+
+    return InterpretedFunction(kernel.fn)
+
+
+def reinterpret(tensor: Any, element_bytes: int) -> Any:
+    """Return ``tensor`` as a kernel argument with integer elements of another width.
+
+    Args:
+        tensor: A contiguous torch tensor, aligned to ``element_bytes``.
+        element_bytes: 1, 2, 4 or 8 [bytes].
+    """
+    language = triton.language
+    types = {
+        1: language.int8,
+        2: language.int16,
+        4: language.int32,
+        8: language.int64,
+    }
+    return triton.reinterpret(tensor, types[element_bytes])
+
+
+def compile_kernel(
+    kernel: Any,
+    signature: Mapping[str, str],
+    constants: Mapping[str, Any],
+    *,
+    aligned: Sequence[str] = (),
+    num_warps: int = 4,
+    arch: int = 90,
+) -> Any:
+    """Compile for an NVIDIA GPU that need not be there.
+
+    Args:
+        kernel: A ``@triton.jit`` function.
+        signature: Parameter name -> type in Triton's spelling (``"*i32"``, ``"i64"``).
+        constants: Parameter name -> value of each ``tl.constexpr``.
+        aligned: Parameters that are multiples of 16.
+        num_warps: Warps of a program.
+        arch: Compute capability times ten.
+
+    Returns:
+        Triton's compiled kernel; ``.asm["ptx"]`` is the PTX.
+    """
+    names = list(kernel.arg_names)
+    source = ASTSource(
+        fn=kernel,
+        signature={**signature, **dict.fromkeys(constants, "constexpr")},
+        constexprs={(names.index(name),): value for name, value in constants.items()},
+        attrs={(names.index(name),): [["tt.divisibility", 16]] for name in aligned},
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # 3.9 advises on options that are not used
+        return triton.compile(
+            source,
+            target=GPUTarget("cuda", arch, 32),
+            options={"num_warps": num_warps},
+        )
