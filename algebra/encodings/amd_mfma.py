@@ -77,6 +77,8 @@ class AmdMfma:
         choice(self.kind, "rank", len(warps), (2, 3))
         instr = integers(self.kind, "instr_shape", self.instr_shape, 3, low=1)
         choice(self.kind, "M, N of instr_shape", instr[:2], TILES)
+        if instr[:2] == (64, 4):
+            choice(f"{self.kind} 64 x 4", "is_transposed", self.is_transposed, (True,))
         tiles = self.tiles_per_warp or (1,) * len(warps)
         tiles = powers(self.kind, "tiles_per_warp", tiles, len(warps))
         object.__setattr__(self, "warps_per_cta", warps)
@@ -118,7 +120,8 @@ class AmdMfma:
         tiles, warps = self.tiles_per_warp, self.warps_per_cta
         tile.identity(REGISTER, n_dim, tiles[n_dim])
         tile.identity(WARP, n_dim, warps[n_dim])
-        tile.repeat(REGISTER, [n_dim])
+        covered = tiles[n_dim] * warps[n_dim] * n
+        tile.identity(REGISTER, n_dim, max(shape[n_dim] // covered, 1))
         tile.identity(REGISTER, m_dim, tiles[m_dim])
         tile.identity(WARP, m_dim, warps[m_dim])
         if rank == 3:
@@ -135,14 +138,15 @@ class AmdMfma:
         rank = self.rank
         bits = shape_bits(f"dot_operand of {self.kind}", shape, rank)
         k_dim, other = operand_order(op_idx, rank)[:2]
-        tile = Tile(bits, self.cga.without(k_dim))
+        tile = Tile(bits, self.cga)
         lanes = self.instr_shape[op_idx]
         tile.identity(REGISTER, k_dim, k_width)
         tile.identity(LANE, other, lanes)
         tile.identity(LANE, k_dim, LANES // lanes)
         if lanes == LANES:
             tile.identity(REGISTER, k_dim, NARROW_REPEATS)
-        tile.repeat(REGISTER, [k_dim])
+        missing = bits[k_dim] - tile.filled[k_dim]
+        tile.identity(REGISTER, k_dim, 1 << max(missing, 0))
         tile.identity(REGISTER, other, self.tiles_per_warp[other])
         tile.standard(WARP, self.warps_per_cta, matrix_order(rank, True))
-        return tile.finish(range(rank))
+        return tile.finish(matrix_order(rank, True))

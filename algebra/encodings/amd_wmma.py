@@ -11,6 +11,7 @@ from algebra.layout import LinearLayout
 from .cga import ONE_CTA, Cga
 from .matrix_order import matrix_order, operand_order
 from .parameters import (
+    BEFORE_3_8,
     check_no_view,
     check_release,
     choice,
@@ -206,6 +207,15 @@ class AmdWmma:
         tile = Tile(shape_bits(self.kind, shape, rank), self.cga)
         m_dim, n_dim = rank - 2, rank - 1
         m, n = self.instr_shape[:2]
+        for size, needed in ((shape[m_dim], m), (shape[n_dim], n)):
+            if 1 < size < needed:
+                raise EncodingError(
+                    f"amd_wmma needs M and N of the tensor to be 1 or at least those of "
+                    f"the instruction, got shape={list(shape)}, "
+                    f"instr_shape={list(self.instr_shape)}; pad the tensor",
+                    shape=tuple(shape),
+                    instr_shape=self.instr_shape,
+                )
         fast, slow, slow_size = (
             (m_dim, n_dim, n) if self.is_transposed else (n_dim, m_dim, m)
         )
@@ -224,11 +234,17 @@ class AmdWmma:
     def operand_layout(
         self, op_idx: int, k_width: int, shape: Sequence[int], release: str
     ) -> LinearLayout:
-        """Return the map of an operand whose result has this encoding."""
+        """Return the map of an operand whose result has this encoding.
+
+        From 3.8 on CTAs along K hold copies; before, they split K, and the repetition
+        along K comes before that of the instructions.
+        """
         rank = self.rank
         bits = shape_bits(f"dot_operand of {self.kind}", shape, rank)
         k_dim, other = operand_order(op_idx, rank)[:2]
-        tile = Tile(bits, self.cga.without(k_dim))
+        side = 1 - op_idx if self.is_transposed else op_idx
+        old = release in BEFORE_3_8
+        tile = Tile(bits, self.cga if old else self.cga.without(k_dim))
         tile.identity(REGISTER, k_dim, k_width)
         tile.identity(LANE, other, LANES)
         if self.version == 1:
@@ -236,9 +252,12 @@ class AmdWmma:
         else:
             tile.identity(LANE, k_dim, 2)
         tile.identity(REGISTER, k_dim, max(self.instr_shape[2] // (2 * k_width), 1))
-        tile.identity(REGISTER, other, self.instr_shape[op_idx] // LANES)
+        if old:
+            covered = max(self.instr_shape[2], 2 * k_width)
+            tile.identity(REGISTER, k_dim, max(shape[k_dim] // covered, 1))
+        tile.identity(REGISTER, other, self.instr_shape[side] // LANES)
         self._place(tile, k_dim)
-        return tile.finish(matrix_order(rank, True))
+        return tile.finish(operand_order(op_idx, rank))
 
     def _place(self, tile: Tile, gone: int | None) -> None:
         """Put instructions where ``cta_layout`` says, without the dim ``gone``."""

@@ -18,7 +18,14 @@ from algebra.layout import LinearLayout
 
 from .cga import ONE_CTA, Cga
 from .matrix_order import matrix_order, operand_order
-from .parameters import check_no_view, check_release, integers, powers, shape_bits
+from .parameters import (
+    BEFORE_3_8,
+    check_no_view,
+    check_release,
+    integers,
+    powers,
+    shape_bits,
+)
 from .tile import Tile
 
 RESULT_WIDTH = 2
@@ -145,13 +152,14 @@ class NvidiaMma:
     ) -> LinearLayout:
         """Return the map of a register operand whose result has this encoding.
 
-        The tile's inner dim is K; warps along K hold copies. ``release`` does not
-        matter.
+        The tile's inner dim is K; warps along K hold copies. Releases before 3.8 treat
+        the 8 x 8 instruction like the 16 x 8 one.
         """
         rank = self.rank
         bits = shape_bits(f"dot_operand of {self.kind}", shape, rank)
         k_dim, other = operand_order(op_idx, rank)[:2]
-        m = 16 if self.version[0] == 3 else self.instr_shape[-2]
+        narrow = self.instr_shape[-2:] == (8, 8) and release not in BEFORE_3_8
+        m = 8 if narrow and self.version[0] == 2 else 16
         k = k_width * (4 if m == 8 else 8)
         tile = Tile(bits, self.cga.without(k_dim))
         _lay(tile, k_dim, other, k, m if op_idx == 0 else 8, k_width)

@@ -15,6 +15,9 @@ Value = TypeVar("Value")
 RELEASES = ("3.6", "3.7", "3.8", "3.9")
 """The Triton releases whose conversions are modelled."""
 
+BEFORE_3_8 = ("3.6", "3.7")
+"""Releases before the rewrite of several conversions in 3.8."""
+
 
 def integer(kind: str, name: str, value: object, low: int = 0) -> int:
     """Return ``value`` if it is an integer of at least ``low``.
