@@ -1,0 +1,97 @@
+"""Reshape: row-major positions are kept."""
+
+from itertools import pairwise
+from math import prod
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from algebra.dims import HARDWARE_DIMS, standard_out_dim_names
+from algebra.errors import DimMismatchError, NotPowerOfTwoError
+from algebra.layout import LinearLayout
+from algebra.propagate.reshape import reshape
+
+
+@st.composite
+def layouts(draw: st.DrawFn, max_rank: int = 3) -> LinearLayout:
+    """Draw a distributed layout: distinct unit vectors and zeros, shuffled."""
+    bits = draw(st.lists(st.integers(0, 3), min_size=1, max_size=max_rank))
+    units = [1 << place for place in range(sum(bits))]
+    columns = draw(st.permutations(units + [0] * draw(st.integers(0, 2))))
+    cuts = sorted(draw(st.tuples(*[st.integers(0, len(columns))] * 3)))
+    sizes = [b - a for a, b in pairwise([0, *cuts, len(columns)])]
+    in_dims = dict(zip(HARDWARE_DIMS, sizes, strict=True))
+    return LinearLayout.from_columns(in_dims, named(bits), columns)
+
+
+def named(bits: list[int]) -> dict[str, int]:
+    """Return tensor dims with log2 sizes."""
+    return dict(zip(standard_out_dim_names(len(bits)), bits, strict=True))
+
+
+@st.composite
+def reshapes(draw: st.DrawFn) -> tuple[LinearLayout, list[int]]:
+    """Draw a layout and a new shape with as many elements."""
+    layout = draw(layouts())
+    left = layout.get_total_out_dim_size_log2()
+    shape = []
+    for _ in range(draw(st.integers(0, 3))):
+        bits = draw(st.integers(0, left))
+        shape.append(1 << bits)
+        left -= bits
+    return layout, [*shape, 1 << left]
+
+
+def position(point: dict[str, int], shape: list[int]) -> int:
+    """Return the row-major position of a point, dim0 the slowest."""
+    place = 0
+    for coordinate, size in zip(point.values(), shape, strict=True):
+        place = place * size + coordinate
+    return place
+
+
+@given(reshapes(), st.data())
+def test_row_major_positions_are_kept(
+    case: tuple[LinearLayout, list[int]], data: st.DataObject
+) -> None:
+    layout, shape = case
+    moved = reshape(layout, shape)
+    old = list(layout.out_dims.values())
+    point = {
+        name: data.draw(st.integers(0, size - 1))
+        for name, size in layout.in_dims.items()
+    }
+    assert position(moved(point), shape) == position(layout(point), old)
+
+
+@given(reshapes())
+def test_back_to_the_old_shape_is_the_identity(
+    case: tuple[LinearLayout, list[int]],
+) -> None:
+    layout, shape = case
+    assert reshape(reshape(layout, shape), list(layout.out_dims.values())) == layout
+
+
+@given(reshapes())
+def test_surjective_stays_surjective(case: tuple[LinearLayout, list[int]]) -> None:
+    layout, shape = case
+    moved = reshape(layout, shape)
+    assert moved.is_surjective
+    assert moved.get_total_out_dim_size() == prod(shape)
+
+
+def test_no_dims() -> None:
+    one = LinearLayout.zeros_1d(2, "lane", "dim0")
+    assert reshape(reshape(one, []), [1]) == one
+
+
+def test_another_number_of_elements_is_rejected() -> None:
+    layout = LinearLayout.identity_1d(8, "lane", "dim0")
+    with pytest.raises(DimMismatchError, match=r"needed 8, got 4 from shape=\[2, 2\]"):
+        reshape(layout, [2, 2])
+
+
+def test_sizes_must_be_powers_of_two() -> None:
+    with pytest.raises(NotPowerOfTwoError, match="size of the new shape"):
+        reshape(LinearLayout.identity_1d(8, "lane", "dim0"), [3, 2])
