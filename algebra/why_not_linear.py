@@ -209,11 +209,12 @@ def _sampled_departure(
     """Look for a departure at some inputs only, and shrink it to a witness."""
     for z in inputs:
         if evaluate(z) != apply(columns, z) ^ origin:
-            return next(
-                _witness(evaluate, prefix)
+            departures = [
+                prefix
                 for prefix in _prefixes(z)
                 if evaluate(prefix) != apply(columns, prefix) ^ origin
-            )
+            ]
+            return _witness(evaluate, departures[0])
     return None
 
 

@@ -18,6 +18,7 @@ from algebra.bank_conflicts import (
     wavefront_columns,
     word_columns,
 )
+from algebra.encodings import from_dict
 from algebra.errors import (
     DimMismatchError,
     NotPowerOfTwoError,
@@ -168,8 +169,6 @@ def test_golden_counts_that_upstream_asserts() -> None:
 
 @pytest.mark.skipif(not GOLDEN.exists(), reason="the golden files are not here")
 def test_golden_counts_of_random_encodings_are_the_exact_ones() -> None:
-    from algebra.encodings import from_dict
-
     cases = golden_cases("derived_bank_conflicts.json")
     assert len(cases) == 80
     undercounted = 0
