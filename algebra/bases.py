@@ -105,10 +105,14 @@ def _inferred_sizes(
         )
     try:
         axes = list(zip(*vectors, strict=True)) or [()] * len(listed)
+        if any(min(axis, default=0) < 0 for axis in axes):
+            raise _bad_vectors(bases, dict.fromkeys(listed))
         return {
             name: 1 << max(0, *axis, 0).bit_length()
             for name, axis in zip(listed, axes, strict=True)
         }
+    except BasisError:
+        raise
     except (TypeError, ValueError, AttributeError) as error:
         raise _bad_vectors(bases, dict.fromkeys(listed)) from error
 
