@@ -5,8 +5,7 @@ warp hold alternating rows, in versions 2 and 3 the upper and the lower eight ro
 Where the tiles of a block go was ``warps_per_cta`` at the pinned commit, columns
 fastest; it has since become one vector a bit (``placement``), of which that is a case.
 
-Numbering of operand registers: repeated tiles along the columns first, as in the
-linear layout; the upstream loop nest has K innermost.
+Register numbers of operands run along all of K first, as in the upstream loop nest.
 """
 
 from collections.abc import Callable, Sequence
@@ -96,7 +95,7 @@ def amd_wmma(
     rank = len(shape)
     m, n = rank - 2, rank - 1
     fast, slow = (m, n) if is_transposed else (n, m)
-    size = [1] * rank
+    size: list[Extent] = [1] * rank
     size[m], size[n] = instr_shape[:2]
 
     def inside(counters: Sequence[Index], lane: Index) -> list[Index]:
@@ -109,7 +108,7 @@ def amd_wmma(
             place[slow] = lane // 16 * 8 + element + half * 16
         return place
 
-    digits = (Digit(slow, 8), Digit(slow, size[slow] // 16))
+    digits = (Digit(slow, 8), Digit(slow, instr_shape[slow - m] // 16))
     return _placed(shape, size, digits, inside, placement, RESULT)
 
 
@@ -142,25 +141,32 @@ def amd_wmma_operand(
     k_dim, free = (rank - 1, rank - 2) if op_idx == 0 else (rank - 2, rank - 1)
     rounds = max(1, instr_shape[2] // (2 * k_width))
     halves = 1 if version == 1 else 2
-    size = [1] * rank
-    size[k_dim], size[free] = halves * k_width * rounds, instr_shape[op_idx]
+    k_tile = halves * k_width * rounds
+    size: list[Extent] = [1] * rank
+    size[k_dim] = shape[k_dim]
+    size[free] = instr_shape[op_idx]
 
     def inside(counters: Sequence[Index], lane: Index) -> list[Index]:
-        element, turn, high = counters
+        element, turn, k_tile_id, high = counters
         place: list[Index] = [0] * rank
         place[free] = lane % 16 + high * 16
-        place[k_dim] = element + turn * (halves * k_width)
+        place[k_dim] = element + turn * (halves * k_width) + k_tile_id * k_tile
         if halves == 2:
             place[k_dim] = place[k_dim] + lane // 16 * k_width
         return place
 
-    digits = (Digit(k_dim, k_width), Digit(k_dim, rounds), Digit(free, size[free] // 16))
+    digits = (
+        Digit(k_dim, k_width),
+        Digit(k_dim, rounds),
+        Digit(k_dim, ceil_div(shape[k_dim], k_tile)),
+        Digit(free, instr_shape[op_idx] // 16),
+    )
     return _placed(shape, size, digits, inside, placement.without(k_dim), OPERAND)
 
 
 def _placed(
     shape: Sequence[Extent],
-    size: Sequence[int],
+    size: Sequence[Extent],
     digits: tuple[Digit, ...],
     inside: Callable[[Sequence[Index], Index], list[Index]],
     placement: Placement,
