@@ -5,7 +5,7 @@ from itertools import accumulate
 from operator import index as as_int
 
 from .bits import log2
-from .errors import BasisError, DimMismatchError, LayoutError, NotPowerOfTwoError
+from .errors import BasisError, DimMismatchError, NotPowerOfTwoError
 from .units import LOG2, SMALL
 
 
@@ -35,14 +35,14 @@ def pack(
         except KeyError:
             out_bits = tuple(map(log2, out_dims.values()))
         if vectors and len(coordinates) != len(out_bits):
-            raise _bad_vectors(bases, out_dims)
+            _check(bases, out_dims)
         columns: Sequence[int] = coordinates[0] if coordinates else (0,) * len(vectors)
         shift = 0
         for axis, bits in zip(coordinates, out_bits, strict=False):
             if not SMALL[bits].issuperset(axis) and (
                 min(axis) < 0 or max(axis) >> bits
             ):
-                raise _bad_vectors(bases, out_dims)
+                _check(bases, out_dims)
             if shift:
                 columns = [c | a << shift for c, a in zip(columns, axis, strict=False)]
             elif axis is not columns:
@@ -50,10 +50,10 @@ def pack(
             shift += bits
         if type(sum(columns)) is not int:
             columns = list(map(as_int, columns))
-    except (BasisError, DimMismatchError):
-        raise
     except (TypeError, ValueError, AttributeError) as error:
-        raise _bad_vectors(bases, out_dims) from error
+        _check(bases, out_dims, error)
+        plain: list[Sequence[int]] = [list(map(as_int, vector)) for vector in vectors]
+        return pack(bases, plain, out_dims)
     return tuple(out_dims), out_bits, tuple(columns)
 
 
@@ -103,48 +103,40 @@ def _inferred_sizes(
         raise DimMismatchError(
             f"out-dim names must differ, got out_dims={listed}", got=listed
         )
-    try:
-        axes = list(zip(*vectors, strict=True)) or [()] * len(listed)
-        if any(min(axis, default=0) < 0 for axis in axes):
-            raise _bad_vectors(bases, dict.fromkeys(listed))
-        return {
-            name: 1 << max(0, *axis, 0).bit_length()
-            for name, axis in zip(listed, axes, strict=True)
-        }
-    except BasisError:
-        raise
-    except (TypeError, ValueError, AttributeError) as error:
-        raise _bad_vectors(bases, dict.fromkeys(listed)) from error
+    _check(bases, dict.fromkeys(listed))
+    axes = list(zip(*vectors, strict=True)) or [()] * len(listed)
+    return {
+        name: 1 << max((0, *map(as_int, axis))).bit_length()
+        for name, axis in zip(listed, axes, strict=True)
+    }
 
 
-def _bad_vectors(
-    bases: Mapping[str, Sequence[Sequence[int]]], out_dims: Mapping[str, int | None]
-) -> LayoutError:
-    """Return the error for the first vector that is wrong."""
+def _check(
+    bases: Mapping[str, Sequence[Sequence[int]]],
+    out_dims: Mapping[str, int | None],
+    cause: Exception | None = None,
+) -> None:
+    """Raise for the first size or vector that is wrong, if there is one."""
     for name, size in out_dims.items():
-        if size is not None and not isinstance(size, int):
-            return NotPowerOfTwoError(
-                f"size of out-dim {name} must be a power of two, got size={size!r}",
-                size=size,
-            )
-        if size is not None and (size < 1 or size & size - 1):
-            return NotPowerOfTwoError(
-                f"size of out-dim {name} must be a power of two, got size={size}; "
+        if size is not None and not (
+            isinstance(size, int) and size > 0 and size & size - 1 == 0
+        ):
+            raise NotPowerOfTwoError(
+                f"size of out-dim {name} must be a power of two, got size={size!r}; "
                 "pad it to the next power of two and mask the rest",
                 size=size,
-            )
+            ) from cause
     for in_dim, vectors in bases.items():
         for i, vector in enumerate(vectors):
             problem = _problem(vector, out_dims)
             if problem:
-                return BasisError(
+                raise BasisError(
                     f"bases[{in_dim!r}][{i}] must have one coordinate for each of the "
                     f"out-dims {list(out_dims)}, got {vector!r}: {problem}",
                     in_dim=in_dim,
                     index=i,
                     vector=vector,
-                )
-    return BasisError(f"bases must hold vectors of ints, got bases={bases!r}")
+                ) from cause
 
 
 def _problem(vector: Sequence[int], out_dims: Mapping[str, int | None]) -> str:

@@ -79,6 +79,8 @@ def test_other_kinds_of_int_become_ints() -> None:
     layout = make(numpy.array([[1, 0], [0, 2]]), {"x": 2, "y": 4})
     assert set(map(type, layout.columns)) == {int}
     assert make([[IndexOnly(2)]], {"x": 4}).columns == (2,)
+    assert make([[IndexOnly(2), 1]], {"x": 4, "y": 2}).columns == (0b110,)
+    assert make([[IndexOnly(2)]], ["x"]).out_dims == {"x": 4}
     assert make([[True], [2]], {"x": 4}).bases == {"lane": ((1,), (2,))}
 
 

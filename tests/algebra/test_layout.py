@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from collections.abc import Callable
 from itertools import product
 
 import pytest
@@ -367,7 +368,7 @@ def test_a_layout_is_immutable() -> None:
 
 L = LinearLayout
 XY = L.from_bases({"a": [[1, 0]], "b": [[0, 1]]}, {"x": 2, "y": 2})
-MISTAKES = {
+MISTAKES: dict[str, tuple[Callable[[], object], type[LayoutError], str]] = {
     "missing point": (lambda: XY({"a": 1}), DimMismatchError, "each of the in-dims"),
     "extra point": (lambda: XY({"a": 1, "b": 0, "c": 0}), DimMismatchError, "in-dims"),
     "text point": (lambda: XY({"a": 1, "b": "0"}), DimMismatchError, "in-dims"),  # type: ignore
@@ -467,7 +468,7 @@ def test_each_mistake_has_its_error(name: str) -> None:
 
 def test_multiplying_by_something_else() -> None:
     with pytest.raises(TypeError):
-        XY * 3
+        XY * 3  # type: ignore[operator]  # the point of the test
 
 
 def test_squeezing_an_in_dim_of_size_one() -> None:

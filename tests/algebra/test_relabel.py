@@ -46,3 +46,4 @@ def test_consecutive_counts_stop_at_the_first_out_dim() -> None:
     assert relabel.num_consecutive(mixed) == 2
     strided = LinearLayout.from_bases({"a": [[2], [1]]}, {"x": 4})
     assert relabel.num_consecutive(strided) == 1
+    assert relabel.num_consecutive(LinearLayout.empty()) == 1
