@@ -24,7 +24,11 @@ class Permutation(torch.autograd.Function):
     def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor, None, None]:
         """Return the gradient; itself differentiable."""
         (gradient,) = gradients
-        return permute_differentiably(gradient, ctx.map.invert(), ctx.backend), None, None
+        return (
+            permute_differentiably(gradient, ctx.map.invert(), ctx.backend),
+            None,
+            None,
+        )
 
 
 def permute_differentiably(

@@ -80,19 +80,17 @@ class TilePlan:
         return (shape, axes) if bits else ((1,), (0,))
 
     def tables(self) -> tuple[list[int], int]:
-        """Return all address tables in one list, and log2 of the low base table.
+        """Return bases and address tables in one list, and log2 of the low table.
 
-        In order: source columns, source rows, destination columns, destination rows;
-        then bases of source and destination for the low program bits, then for the
-        high ones. The destination's low bases contain the map's offset.
+        In order: the tile's basis in reading order, its images in writing order; then
+        addresses of source and destination for the low program bits, then for the
+        high ones. The destination's low addresses contain the map's offset.
         """
-        target, images = self.target, [self.map.apply_linear(p) for p in self.programs]
+        images = [self.map.apply_linear(vector) for vector in self.programs]
         low = (len(self.programs) + 1) // 2
         values = [
-            *table(self.source[: self.source_columns]),
-            *table(self.source[self.source_columns :]),
-            *table(target[: self.target_columns]),
-            *table(target[self.target_columns :]),
+            *self.source,
+            *self.target,
             *table(self.programs[:low]),
             *table(images[:low], self.map.offset),
             *table(self.programs[low:]),

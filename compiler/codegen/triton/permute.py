@@ -2,15 +2,17 @@
 
 One compiled kernel serves all plans of the same shape: vectors, sizes and the in-tile
 transpose are constants, everything else comes as one table (``TilePlan.tables``). A
-program xors its base into the tables of rows and columns; loads follow the source's
-lines, stores the destination's, and Triton converts between the two layouts.
+program xors its base with the basis vectors of row and column; loads follow the
+source's lines, stores the destination's, and Triton converts between the two layouts.
+Bits of a row that a thread holds in registers are constants to the compiler, so an
+address costs a few xors.
 """
 
 import triton
 import triton.language as tl
 
 
-@triton.jit(do_not_specialize=["bits", "program_bits", "low_bits"])  # type: ignore[misc,untyped-decorator,unused-ignore]  # triton ships no types
+@triton.jit(do_not_specialize=["bits", "program_bits", "low_bits"])  # type: ignore[misc,untyped-decorator,unused-ignore]  # triton has no types
 def permute_kernel(  # type: ignore[no-untyped-def]
     source,
     target,
@@ -18,10 +20,10 @@ def permute_kernel(  # type: ignore[no-untyped-def]
     bits,
     program_bits,
     low_bits,
-    SOURCE_COLUMNS: tl.constexpr,  # noqa: N803
-    SOURCE_ROWS: tl.constexpr,  # noqa: N803
-    TARGET_COLUMNS: tl.constexpr,  # noqa: N803
-    TARGET_ROWS: tl.constexpr,  # noqa: N803
+    SOURCE_COLUMN_BITS: tl.constexpr,  # noqa: N803
+    SOURCE_ROW_BITS: tl.constexpr,  # noqa: N803
+    TARGET_COLUMN_BITS: tl.constexpr,  # noqa: N803
+    TARGET_ROW_BITS: tl.constexpr,  # noqa: N803
     SOURCE_VECTOR: tl.constexpr,  # noqa: N803
     TARGET_VECTOR: tl.constexpr,  # noqa: N803
     SHAPE: tl.constexpr,  # noqa: N803
@@ -31,11 +33,11 @@ def permute_kernel(  # type: ignore[no-untyped-def]
     item = tl.program_id(0).to(tl.int64)
     program = item & ((1 << program_bits.to(tl.int64)) - 1)
     start = (item >> program_bits) << bits
+    start = tl.multiple_of(start, max(SOURCE_VECTOR, TARGET_VECTOR))
 
-    source_rows = table + SOURCE_COLUMNS
-    target_columns = source_rows + SOURCE_ROWS
-    target_rows = target_columns + TARGET_COLUMNS
-    bases = target_rows + TARGET_ROWS
+    address_type = table.dtype.element_ty
+    target_basis = table + (SOURCE_COLUMN_BITS + SOURCE_ROW_BITS)
+    bases = target_basis + (TARGET_COLUMN_BITS + TARGET_ROW_BITS)
     low_size = 1 << low_bits
     high_size = 1 << (program_bits - low_bits)
     low = program & (low_size - 1)
@@ -46,19 +48,39 @@ def permute_kernel(  # type: ignore[no-untyped-def]
         high_bases + high_size + high
     )
 
-    source_column = tl.load(table + tl.arange(0, SOURCE_COLUMNS))
-    source_row = tl.load(source_rows + tl.arange(0, SOURCE_ROWS))
-    places = (source_base ^ source_row)[:, None] ^ source_column[None, :]
+    row_basis = table + SOURCE_COLUMN_BITS
+    column_index = tl.arange(0, 1 << SOURCE_COLUMN_BITS)
+    column = column_index.to(address_type) * 0
+    for i in tl.static_range(SOURCE_COLUMN_BITS):
+        column ^= tl.where((column_index >> i) & 1 != 0, tl.load(table + i), 0)
+    row_index = tl.arange(0, 1 << SOURCE_ROW_BITS)
+    row = row_index.to(address_type) * 0
+    for i in tl.static_range(SOURCE_ROW_BITS):
+        row ^= tl.where((row_index >> i) & 1 != 0, tl.load(row_basis + i), 0)
+    places = (source_base ^ row)[:, None] ^ column[None, :]
     places = tl.max_contiguous(
         tl.multiple_of(places, [1, SOURCE_VECTOR]), [1, SOURCE_VECTOR]
     )
     tile = tl.load(source + start + places)
 
-    tile = tl.reshape(tl.permute(tl.reshape(tile, SHAPE), AXES), [TARGET_ROWS, TARGET_COLUMNS])
+    # of fixed rank, padded by ones: Triton's releases agree on single axes only
+    tile = tl.permute(
+        tl.reshape(tile, SHAPE),
+        *(AXES[0], AXES[1], AXES[2], AXES[3], AXES[4], AXES[5], AXES[6]),
+        *(AXES[7], AXES[8], AXES[9], AXES[10], AXES[11], AXES[12], AXES[13]),
+    )
+    tile = tl.reshape(tile, [1 << TARGET_ROW_BITS, 1 << TARGET_COLUMN_BITS])
 
-    target_column = tl.load(target_columns + tl.arange(0, TARGET_COLUMNS))
-    target_row = tl.load(target_rows + tl.arange(0, TARGET_ROWS))
-    places = (target_base ^ target_row)[:, None] ^ target_column[None, :]
+    row_basis = target_basis + TARGET_COLUMN_BITS
+    column_index = tl.arange(0, 1 << TARGET_COLUMN_BITS)
+    column = column_index.to(address_type) * 0
+    for i in tl.static_range(TARGET_COLUMN_BITS):
+        column ^= tl.where((column_index >> i) & 1 != 0, tl.load(target_basis + i), 0)
+    row_index = tl.arange(0, 1 << TARGET_ROW_BITS)
+    row = row_index.to(address_type) * 0
+    for i in tl.static_range(TARGET_ROW_BITS):
+        row ^= tl.where((row_index >> i) & 1 != 0, tl.load(row_basis + i), 0)
+    places = (target_base ^ row)[:, None] ^ column[None, :]
     places = tl.max_contiguous(
         tl.multiple_of(places, [1, TARGET_VECTOR]), [1, TARGET_VECTOR]
     )
