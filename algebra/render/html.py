@@ -5,12 +5,9 @@ from html import escape
 from algebra.layout import LinearLayout
 
 from .page import PAGE, SCRIPT, STYLE
-from .palette import check_key, colour, colour_keys
+from .palette import WHEEL, check_key, colour, colour_keys
 from .svg import to_svg
 from .view import Clip, Listing, hardware_view
-
-MAX_COLOURS = 256
-"""Colours sent for one key; more values than that repeat."""
 
 
 def to_html(
@@ -51,7 +48,7 @@ def to_html(
         for name in keys
     )
     colours = {
-        name: [colour(value, count) for value in range(min(count, MAX_COLOURS))]
+        name: [colour(value, count) for value in range(min(count, WHEEL))]
         for name, count in keys.items()
     }
     return PAGE.format(

@@ -11,6 +11,9 @@ from .places import Point
 BANK = "bank"
 BANKS = 32
 BANK_BITS = 32
+WHEEL = 256
+"""Colours that are told apart; of more values, those this far apart share one."""
+
 UNHELD = "#ffffff"
 """The colour of an element that no place holds."""
 
@@ -25,9 +28,9 @@ def colour(value: int, count: int) -> str:
         >>> colour(0, 4), colour(2, 4)
         ('#ed8282', '#82eded')
     """
-    red, green, blue = hls_to_rgb(
-        value / max(count, 1), SHADES[value % 2 if count > 8 else 0], 0.75
-    )
+    count = min(count, WHEEL)
+    shade = SHADES[value % 2 if count > 8 else 0]
+    red, green, blue = hls_to_rgb(value % count / count, shade, 0.75)
     return f"#{_byte(red)}{_byte(green)}{_byte(blue)}"
 
 

@@ -68,8 +68,9 @@ def to_svg(
     width = max(HEAD + columns * CELL_WIDTH + 12, MIN_WIDTH)
     body: list[str] = []
     top = 8
-    cell = place_format(layout)
-    for line in filter(None, (title, f"cell: {cell}, colour: {key}" if cell else "")):
+    cell = _caption(layout)
+    caption = f"cell: {cell}, colour: {key}" if cell else ""
+    for line in filter(None, (title, caption)):
         body += _wrapped(line, width, top)
         top += TITLE * len(_lines(line, width))
     for panel in view.panels:
@@ -161,6 +162,19 @@ def _labels(layout: LinearLayout, place: dict[str, int]) -> tuple[str, str]:
     if not near:
         return place_text(layout, place), ""
     return place_text(layout, near), " ".join(far)
+
+
+def _caption(layout: LinearLayout) -> str:
+    """Say what the labels of the cells are."""
+    near = {LANE, REGISTER, OFFSET}.intersection(layout.in_names)
+    far = [
+        f"{dim[0]} = {dim}"
+        for dim in (BLOCK, WARP)
+        if near and layout.in_dims.get(dim, 1) > 1
+    ]
+    if not far:
+        return place_format(layout)
+    return f"{':'.join(sorted(near))}, below it {', '.join(far)}"
 
 
 def _legend(
