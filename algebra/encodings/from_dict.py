@@ -7,26 +7,48 @@ from typing import Any
 from algebra.errors import EncodingError
 
 from .amd_mfma import AmdMfma
+from .amd_rotating_shared import AmdRotatingShared
+from .amd_scales import MfmaScale
 from .amd_wmma import AmdWmma, CtaLayout
 from .blocked import Blocked
 from .cga import Cga
 from .dot_operand import DotOperand
+from .dot_scales import Sm120DotScaledScale
 from .encoding import Encoding
+from .linear import Linear, SharedLinear
 from .nvidia_mma import NvidiaMma
+from .nvmma_shared import NvmmaShared
+from .padded_shared import PaddedShared
 from .parameters import known_keys
+from .partitioned_shared import PartitionedShared
+from .shmem_reg_to_reg import ShmemRegToReg
 from .slice import Slice
 from .swizzled_shared import SwizzledShared
+from .tensor_memory import TensorMemory
+from .tensor_memory_scales import ScaleSmemForTmemCopy, TensorMemoryScales
 
 KINDS: dict[str, type[Any]] = {
     kind.kind: kind
     for kind in (
         AmdMfma,
+        AmdRotatingShared,
         AmdWmma,
         Blocked,
         DotOperand,
+        Linear,
+        MfmaScale,
         NvidiaMma,
+        NvmmaShared,
+        PaddedShared,
+        PartitionedShared,
+        ScaleSmemForTmemCopy,
+        SharedLinear,
+        ShmemRegToReg,
         Slice,
+        Sm120DotScaledScale,
         SwizzledShared,
+        TensorMemory,
+        TensorMemoryScales,
     )
 }
 """Every kind of encoding by its name."""
@@ -65,8 +87,9 @@ def from_dict(encoding: Mapping[str, Any]) -> Encoding:
             kind=kind,
         )
     given = {name: value for name, value in encoding.items() if name != "kind"}
-    if "parent" in given:
-        given["parent"] = from_dict(given["parent"])
+    for name in ("parent", "partition_layout"):
+        if name in given:
+            given[name] = from_dict(given[name])
     cga = Cga.from_dict(given.pop("cga")) if "cga" in given else Cga()
     if kind == AmdWmma.kind:
         return AmdWmma.from_golden(given, cga)

@@ -1,0 +1,157 @@
+"""Tensor memory of Blackwell: 128 rows by 512 columns of 32 bits beside the SM."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from algebra.errors import EncodingError
+from algebra.layout import LinearLayout
+
+from .cga import ONE_CTA, Cga
+from .parameters import check_release, choice, flag, integer, power, shape_bits
+from .tile import Tile
+
+ROW = "row"
+COL = "col"
+"""Hardware dims: a row of the memory, and a place along it [elements]."""
+
+WORD_BITS = 32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TensorMemory:
+    """Blocks of a matrix in tensor memory, side by side along the columns.
+
+    Attributes:
+        block_m: Rows of a block, 64 or 128.
+        block_n: Columns of a block [elements].
+        col_stride: Places from one column to the next; 1 is packed.
+        two_ctas: Whether two CTAs work on one block.
+        fp4_padded: Whether each 4-bit value takes a whole byte.
+        cga: How the CTAs of a cluster split the tensor.
+
+    Raises:
+        EncodingError: a ``block_m`` that does not exist.
+        NotPowerOfTwoError: ``block_n`` or ``col_stride`` is not one.
+
+    Example:
+        >>> memory = TensorMemory(block_m=128, block_n=2)
+        >>> memory.to_linear_layout([128, 4]).bases["col"]
+        ((0, 1), (0, 2))
+
+    Source: Triton ``tensorMemoryToLinearLayout``; PTX ISA, tcgen05 data path layouts.
+    """
+
+    kind: ClassVar[str] = "tensor_memory"
+    block_m: int
+    block_n: int
+    col_stride: int = 1
+    two_ctas: bool = False
+    fp4_padded: bool = False
+    cga: Cga = ONE_CTA
+
+    def __post_init__(self) -> None:
+        choice(self.kind, "block_m", self.block_m, (64, 128))
+        power(self.kind, "block_n", self.block_n)
+        power(self.kind, "col_stride", self.col_stride)
+        flag(self.kind, "two_ctas", self.two_ctas)
+        flag(self.kind, "fp4_padded", self.fp4_padded)
+        self.cga.check_rank(self.kind, 2)
+
+    @property
+    def rank(self) -> int:
+        """Number of tensor dims."""
+        return 2
+
+    def to_linear_layout(
+        self,
+        shape: Sequence[int],
+        release: str = "3.9",
+        alloc_shape: Sequence[int] | None = None,
+        element_bits: int | None = None,
+    ) -> LinearLayout:
+        """Return the map from (row, col, block); see ``Encoding``.
+
+        A zero basis is either a copy (rows 32 and 64) or a place without an element.
+        The map of a view (``alloc_shape`` differs from ``shape``) is that of the
+        allocation without the components outside the view, and without its last
+        columns as far as they are zero and more than one 32-bit word.
+
+        Raises:
+            EncodingError: one CTA's part has fewer than ``block_m`` rows, a view
+                without ``element_bits``, or one larger than the allocation.
+        """
+        check_release(release)
+        whole = alloc_shape or shape
+        layout = self._layout(whole)
+        if list(whole) == list(shape):
+            return layout
+        return self._view(layout, shape, element_bits)
+
+    def _layout(self, shape: Sequence[int]) -> LinearLayout:
+        tile = Tile(shape_bits(self.kind, shape, 2), self.cga, (ROW, COL))
+        rows = 1 << tile.limits[0]
+        columns = 1 << tile.limits[1]
+        if rows < self.block_m:
+            raise EncodingError(
+                f"tensor_memory needs block_m={self.block_m} rows or more for each CTA, "
+                f"got shape={list(shape)} with {rows} for each CTA; take block_m=64 or "
+                "a taller tensor",
+                shape=tuple(shape),
+                block_m=self.block_m,
+            )
+        block_n = min(self.block_n, columns)
+        tile.zeros(COL, self.col_stride)
+        if self.fp4_padded:
+            tile.zeros(COL, 2)
+        if self.block_m == 128:
+            tile.identity(COL, 1, block_n)
+            tile.identity(ROW, 0, 128)
+        elif self.two_ctas:
+            tile.identity(COL, 1, max(block_n // 2, 1))
+            tile.identity(ROW, 0, 64)
+            tile.identity(ROW, 1, 2)
+        else:
+            tile.identity(COL, 1, block_n)
+            self._lay_half(tile, rows, columns, block_n)
+        tile.repeat(COL, [0, 1])
+        return tile.finish([0, 1])
+
+    def _lay_half(self, tile: Tile, rows: int, columns: int, block_n: int) -> None:
+        """Lay 64 rows: each warp reaches 16 of them, and 16 of a second block."""
+        tile.identity(ROW, 0, 16)
+        second = (64, 0) if rows > 64 else (0, block_n) if columns > block_n else (0, 0)
+        for vector in (second, (16, 0), (32, 0)):
+            tile.vector(ROW, vector)
+        tile.cover(0, 128 if rows > 64 else 64)
+        tile.cover(1, 2 * block_n if second[1] else block_n)
+
+    def _view(
+        self, layout: LinearLayout, shape: Sequence[int], element_bits: int | None
+    ) -> LinearLayout:
+        """Return the map of the part of ``layout`` that is below ``shape``."""
+        bits = shape_bits(self.kind, shape, 2)
+        integer(f"view of {self.kind}", "element_bits", element_bits, low=1)
+        assert element_bits is not None
+        if any(size > have for size, have in zip(bits, layout.out_bits, strict=True)):
+            raise EncodingError(
+                "view of tensor_memory needs a shape within the allocation, got "
+                f"shape={list(shape)}, alloc_shape={list(layout.out_dims.values())}; "
+                "give the larger one as alloc_shape",
+                shape=tuple(shape),
+            )
+        bases = {
+            name: [
+                [
+                    step if step < size else 0
+                    for step, size in zip(v, shape, strict=True)
+                ]
+                for v in vectors
+            ]
+            for name, vectors in layout.bases.items()
+        }
+        least = max((WORD_BITS // element_bits).bit_length() - 1, 0)
+        while len(bases[COL]) > least and not any(bases[COL][-1]):
+            bases[COL].pop()
+        out_dims = dict(zip(layout.out_names, shape, strict=True))
+        return LinearLayout.from_bases(bases, out_dims, require_surjective=False)
