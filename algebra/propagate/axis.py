@@ -4,8 +4,10 @@ from collections.abc import Sequence
 
 from algebra.bits import log2
 from algebra.dims import REGISTER, dim_name
-from algebra.errors import DimMismatchError
+from algebra.encodings import Encoding, Slice
+from algebra.errors import DimMismatchError, EncodingError
 from algebra.layout import LinearLayout
+from algebra.shapes import remove_standard_dim
 
 from .tensor_dims import check_axis, check_distributed, standard, with_shape
 
@@ -65,10 +67,7 @@ def reduce(layout: LinearLayout, axis: int) -> LinearLayout:
     source = standard(layout)
     check_axis(axis, source.num_out_dims)
     check_distributed(source, "reduce")
-    rest = [name for name in source.out_names if name != dim_name(axis)]
-    projected = source.sublayout(source.in_names, rest)
-    named = with_shape(projected, projected.out_bits)
-    return named.remove_zero_bases_along_dim(REGISTER)
+    return remove_standard_dim(source, axis).remove_zero_bases_along_dim(REGISTER)
 
 
 def broadcast(layout: LinearLayout, shape: Sequence[int]) -> LinearLayout:
@@ -117,3 +116,94 @@ def broadcast(layout: LinearLayout, shape: Sequence[int]) -> LinearLayout:
             copies = LinearLayout.identity_1d(shape[dim], REGISTER, dim_name(dim))
             grown = grown * copies
     return grown
+
+
+def infer_expand_dims(encoding: Encoding, axis: int) -> Encoding:
+    """Return the encoding of a tensor with a new dim of size 1 at ``axis``.
+
+    Law: ``infer_expand_dims(infer_reduce(e, a), a) == e``.
+
+    Args:
+        encoding: ``Slice(axis, parent)``.
+        axis: Where the new dim stands.
+
+    Returns:
+        The parent.
+
+    Raises:
+        EncodingError: the encoding is no slice, or of another dim.
+
+    Example:
+        >>> from algebra.encodings import NvidiaMma
+        >>> mma = NvidiaMma(version=(2, 0), warps_per_cta=(2, 2), instr_shape=(16, 8))
+        >>> infer_expand_dims(Slice(dim=1, parent=mma), 1) == mma
+        True
+
+    Source: Triton ``inferExpandDimsOpEncoding``.
+    """
+    if not isinstance(encoding, Slice) or encoding.dim != axis:
+        raise EncodingError(
+            f"expand_dims at axis {axis} needs an operand with Slice(dim={axis}, "
+            f"parent=...), got {encoding!r}; convert it to the slice of the encoding "
+            "that the result shall have",
+            axis=axis,
+            got=encoding,
+        )
+    return encoding.parent
+
+
+def infer_reduce(encoding: Encoding, axis: int) -> Slice:
+    """Return the encoding of a reduction along ``axis``: a slice.
+
+    Law: at every shape its linear layout is ``reduce`` of that of ``encoding``, as far
+    as the size of the axis leaves no trace in the other dims.
+
+    Args:
+        encoding: Encoding, in registers, of the source.
+        axis: Tensor dim that vanishes.
+
+    Raises:
+        EncodingError: no such axis, or the only one.
+
+    Example:
+        >>> from algebra.encodings import NvidiaMma
+        >>> mma = NvidiaMma(version=(2, 0), warps_per_cta=(2, 2), instr_shape=(16, 8))
+        >>> infer_reduce(mma, 1).dim
+        1
+
+    Source: Triton ``inferReduceOpEncoding``.
+    """
+    return Slice(dim=axis, parent=encoding)
+
+
+def infer_broadcast(
+    encoding: Encoding, src_shape: Sequence[int], dst_shape: Sequence[int]
+) -> Encoding:
+    """Return the encoding of a tensor whose dims of size 1 grow: the same one.
+
+    Args:
+        encoding: Encoding of the source.
+        src_shape: Sizes of the source [elements].
+        dst_shape: Sizes of the result [elements].
+
+    Raises:
+        DimMismatchError: another rank, or a dim larger than 1 changes.
+
+    Example:
+        >>> from algebra.encodings import NvidiaMma
+        >>> mma = NvidiaMma(version=(2, 0), warps_per_cta=(2, 2), instr_shape=(16, 8))
+        >>> infer_broadcast(mma, [64, 1], [64, 32]) == mma
+        True
+
+    Source: Triton ``BroadcastOp``, trait ``SameOperandsAndResultEncoding``.
+    """
+    if len(src_shape) != len(dst_shape) or any(
+        old not in (1, new) for old, new in zip(src_shape, dst_shape, strict=True)
+    ):
+        raise DimMismatchError(
+            f"broadcast changes dims of size 1 only, got src_shape={list(src_shape)}, "
+            f"dst_shape={list(dst_shape)}; use expand_dims or reshape first",
+            needed=tuple(src_shape),
+            got=tuple(dst_shape),
+        )
+    return encoding

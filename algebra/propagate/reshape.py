@@ -3,18 +3,20 @@
 from collections.abc import Sequence
 
 from algebra.bits import log2
+from algebra.encodings import Blocked, Encoding
 from algebra.errors import DimMismatchError
 from algebra.layout import LinearLayout
+from algebra.shapes import reshape_layout
 
-from .tensor_dims import standard, with_shape
-from .transpose import trans
+from .blocked_reshape import reshape_blocked
+from .linear import linear_encoding
+from .tensor_dims import standard
 
 
 def reshape(layout: LinearLayout, shape: Sequence[int]) -> LinearLayout:
     """Return the layout of ``tensor.reshape(shape)`` that moves nothing.
 
-    Row-major: the last dim is the fastest. So the dims are reversed, cut again as
-    packed bits, and reversed back.
+    Row-major: the last dim is the fastest.
 
     Law: the row-major position of ``reshape(L, s)(x)`` in ``s`` equals that of
     ``L(x)`` in the old shape; back to the old shape is the identity; surjective
@@ -49,5 +51,48 @@ def reshape(layout: LinearLayout, shape: Sequence[int]) -> LinearLayout:
             needed=1 << sum(source.out_bits),
             got=1 << sum(bits),
         )
-    flat = trans(source, range(source.num_out_dims)[::-1])
-    return trans(with_shape(flat, bits[::-1]), range(len(bits))[::-1])
+    return reshape_layout(source, shape)
+
+
+def infer_reshape(
+    encoding: Encoding,
+    src_shape: Sequence[int],
+    dst_shape: Sequence[int],
+    release: str = "3.9",
+) -> Encoding:
+    """Return the encoding of ``tensor.reshape(dst_shape)`` that moves nothing.
+
+    Blocked stays blocked where ``reshape_blocked`` finds how; any other encoding, and
+    blocked otherwise, becomes linear.
+
+    Law: its linear layout is ``reshape`` of the linear layout of ``encoding``.
+
+    Args:
+        encoding: Encoding of the source.
+        src_shape: Sizes of the source [elements].
+        dst_shape: Sizes of the result [elements], same product.
+        release: Triton release whose linear layouts are meant.
+
+    Raises:
+        DimMismatchError: another number of elements.
+        NotPowerOfTwoError: a size is not a power of two.
+        EncodingError: the shape does not fit the encoding.
+
+    Example:
+        >>> rows = Blocked(
+        ...     size_per_thread=[4],
+        ...     threads_per_warp=[32],
+        ...     warps_per_cta=[1],
+        ...     order=[0],
+        ... )
+        >>> infer_reshape(rows, [128], [32, 4]).size_per_thread
+        (1, 4)
+
+    Source: Triton ``inferReshapeOpEncoding``.
+    """
+    moved = reshape(encoding.to_linear_layout(src_shape, release), dst_shape)
+    if isinstance(encoding, Blocked):
+        blocked = reshape_blocked(encoding, src_shape, dst_shape)
+        if blocked is not None:
+            return blocked
+    return linear_encoding(moved, encoding)

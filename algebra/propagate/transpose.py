@@ -1,11 +1,21 @@
 """Transpose: the same threads hold the same elements under new coordinates."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from algebra.dims import dim_name
+from algebra.encodings import (
+    AmdRotatingShared,
+    Blocked,
+    Cga,
+    Encoding,
+    NvmmaShared,
+    SwizzledShared,
+)
 from algebra.layout import LinearLayout
+from algebra.shapes import transpose_linear_layout
 
-from .tensor_dims import check_permutation, standard, with_shape
+from .linear import linear_encoding
+from .tensor_dims import check_permutation, standard
 
 
 def trans(layout: LinearLayout, order: Sequence[int]) -> LinearLayout:
@@ -35,5 +45,63 @@ def trans(layout: LinearLayout, order: Sequence[int]) -> LinearLayout:
     """
     source = standard(layout)
     permutation = check_permutation(order, source.num_out_dims)
-    moved = source.transpose_outs([dim_name(dim) for dim in permutation])
-    return with_shape(moved, moved.out_bits)
+    return transpose_linear_layout(source, permutation)
+
+def infer_trans(
+    encoding: Encoding,
+    shape: Sequence[int],
+    order: Sequence[int],
+    release: str = "3.9",
+) -> Encoding:
+    """Return the encoding of ``tensor.permute(order)`` that moves nothing.
+
+    Blocked and swizzled encodings stay what they are with permuted parameters, NVMMA
+    shared memory flips ``transposed`` (rank 2), padded and linear ones permute their
+    vectors; any other encoding becomes linear. The identity keeps every encoding.
+
+    Law: its linear layout is ``trans`` of the linear layout of ``encoding``.
+
+    Args:
+        encoding: Encoding of the source.
+        shape: Sizes of the source [elements].
+        order: ``order[i]`` is the source dim that becomes dim i.
+        release: Triton release whose linear layouts are meant.
+
+    Raises:
+        DimMismatchError: ``order`` is not a permutation of the dims.
+        UnsupportedLayoutError: tensor memory cannot be transposed.
+        EncodingError: the shape does not fit the encoding.
+
+    Example:
+        >>> from algebra.encodings import SwizzledShared
+        >>> rows = SwizzledShared(vec=8, per_phase=1, max_phase=8, order=(1, 0))
+        >>> infer_trans(rows, [64, 64], [1, 0]).order
+        (0, 1)
+
+    Source: Triton ``inferTransOpEncoding``.
+    """
+    permutation = check_permutation(order, encoding.rank)
+    if permutation == tuple(range(encoding.rank)):
+        return encoding
+    place = {dim: new for new, dim in enumerate(permutation)}
+
+    def permuted(values: Sequence[int]) -> tuple[int, ...]:
+        return tuple(values[dim] for dim in permutation)
+
+    cga = Cga(bases=tuple(map(permuted, encoding.cga.bases)))
+    match encoding:
+        case Blocked():
+            return Blocked(
+                size_per_thread=permuted(encoding.size_per_thread),
+                threads_per_warp=permuted(encoding.threads_per_warp),
+                warps_per_cta=permuted(encoding.warps_per_cta),
+                order=tuple(place[dim] for dim in encoding.order),
+                cga=cga,
+            )
+        case SwizzledShared() | AmdRotatingShared():
+            fast_first = tuple(place[dim] for dim in encoding.order)
+            return replace(encoding, order=fast_first, cga=cga)
+        case NvmmaShared() if encoding.rank == 2:
+            return replace(encoding, transposed=not encoding.transposed, cga=cga)
+    moved = trans(encoding.to_linear_layout(shape, release), permutation)
+    return linear_encoding(moved, encoding)

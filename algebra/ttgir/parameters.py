@@ -1,12 +1,21 @@
 """Typed access to the parameters of an attribute; each mistake is located."""
 
-from algebra.encodings.cga import Cga
+from collections.abc import Callable
+
+from algebra.encodings import Cga, Encoding
 from algebra.errors import ParseError
 
 from .reader import PADDINGS, Attribute, Field
 from .tokens import complaint
 
 CTA_LISTS = ("CTAsPerCGA", "CTASplitNum", "CTAOrder")
+
+
+Encode = Callable[[Attribute], Encoding]
+"""Turns an attribute into its encoding; for parents."""
+
+Builder = Callable[["Parameters", Encode], Encoding]
+"""Turns the parameters of one kind into an encoding of that kind."""
 
 
 class Parameters:
