@@ -15,6 +15,12 @@ settings.register_profile(
 settings.load_profile("repeatable")
 
 
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Leave out the programs that tests run in a child process."""
+    name = collection_path.name
+    return (name.endswith(".py") and not name.startswith("test_")) or None
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     needs_gpu = [item for item in items if item.get_closest_marker("gpu")]
     if needs_gpu and not has_cuda():

@@ -20,14 +20,14 @@ def permute_kernel(  # type: ignore[no-untyped-def]
     bits,
     program_bits,
     low_bits,
-    SOURCE_COLUMN_BITS: tl.constexpr,  # noqa: N803
-    SOURCE_ROW_BITS: tl.constexpr,  # noqa: N803
-    TARGET_COLUMN_BITS: tl.constexpr,  # noqa: N803
-    TARGET_ROW_BITS: tl.constexpr,  # noqa: N803
-    SOURCE_VECTOR: tl.constexpr,  # noqa: N803
-    TARGET_VECTOR: tl.constexpr,  # noqa: N803
-    SHAPE: tl.constexpr,  # noqa: N803
-    AXES: tl.constexpr,  # noqa: N803
+    SOURCE_COLUMN_BITS: tl.constexpr,
+    SOURCE_ROW_BITS: tl.constexpr,
+    TARGET_COLUMN_BITS: tl.constexpr,
+    TARGET_ROW_BITS: tl.constexpr,
+    SOURCE_VECTOR: tl.constexpr,
+    TARGET_VECTOR: tl.constexpr,
+    SHAPE: tl.constexpr,
+    AXES: tl.constexpr,
 ):
     """Move one tile: program ``batch << program_bits | program``."""
     item = tl.program_id(0).to(tl.int64)
