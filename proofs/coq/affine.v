@@ -23,7 +23,7 @@ Definition affine_inverse n (f : affine n n) : affine n n :=
 (** Running one affine layout after another is the affine layout whose linear part is the
     composition and whose constant is the first one's, moved by the second.
     Law of [algebra.AffineLayout.compose]. *)
-Theorem compose_of_affine_layouts_is_affine m n p
+Theorem affine_layouts_compose m n p
     (f : affine m n) (g : affine n p) v :
   affine_apply (affine_compose f g) v = affine_apply g (affine_apply f v).
 Proof.
@@ -59,7 +59,7 @@ Qed.
 (** A function is affine exactly when it respects the xor of any three inputs; so three
     inputs on which it does not are a complete reason why it is no layout.
     Law of [algebra.why_not_linear]. *)
-Theorem map_is_affine_iff_it_respects_every_xor_of_three m n
+Theorem affine_iff_four_point_equation m n
     (f : 'rV['F_2]_m -> 'rV['F_2]_n) :
   (exists g : affine m n, f =1 affine_apply g) <->
   (forall u v w, f (u + v + w) = f u + f v + f w).
@@ -70,7 +70,7 @@ split=> [[g fg] u v w|three].
 have additive u v : f (u + v) + f 0 = (f u + f 0) + (f v + f 0).
   have := three u v 0; rewrite addr0 => ->.
   by rewrite -!addrA add_self addr0 (addrC (f 0)) -!addrA add_self addr0.
-have [A [fA _]] := every_additive_map_is_a_layout additive.
+have [A [fA _]] := additive_map_is_a_layout additive.
 exists (Affine A (f 0)) => v; rewrite /affine_apply /= -fA.
 by rewrite -addrA add_self addr0.
 Qed.

@@ -62,3 +62,61 @@ Proof.
     + now rewrite N.shiftl_spec_low.
     + rewrite N.ones_spec_high by assumption. now rewrite !Bool.andb_false_r.
 Qed.
+
+(** * Strides *)
+
+(** The offset of a shape:stride layout whose modes have size two: the sum of the strides
+    that the bits of the index select. *)
+Fixpoint strided (strides : list N) (x : N) : N :=
+  match strides with
+  | nil => 0
+  | cons s rest => (if N.odd x then s else 0) + strided rest (x / 2)
+  end.
+
+(** No stride shares a bit with the sum of the others after it. *)
+Fixpoint nothing_carries (strides : list N) : Prop :=
+  match strides with
+  | nil => True
+  | cons s rest => (forall x, N.land s (strided rest x) = 0) /\ nothing_carries rest
+  end.
+
+Lemma odd_lxor x y : N.odd (N.lxor x y) = xorb (N.odd x) (N.odd y).
+Proof. rewrite <- !N.bit0_odd. apply N.lxor_spec. Qed.
+
+Lemma half_lxor x y : N.lxor x y / 2 = N.lxor (x / 2) (y / 2).
+Proof. rewrite <- !N.div2_div, !N.div2_spec. apply N.shiftr_lxor. Qed.
+
+Lemma strided_0 strides : strided strides 0 = 0.
+Proof. induction strides as [|s rest IH]; [reflexivity|]. cbn. exact IH. Qed.
+
+(** A strided layout is linear exactly when no sum of its strides carries.
+    Law of [algebra.cute.from_cute]. *)
+Theorem strides_are_linear_iff_nothing_carries (strides : list N) :
+  (forall x y, strided strides (N.lxor x y) = N.lxor (strided strides x) (strided strides y))
+  <-> nothing_carries strides.
+Proof.
+  induction strides as [|s rest IH]; [now split|]. cbn [nothing_carries]. rewrite <- IH.
+  split.
+  - intro linear. split.
+    + intro x. apply sum_is_xor_iff_no_bit_is_shared.
+      assert (h := linear 1 (2 * x)). cbn [strided] in h.
+      rewrite odd_lxor, half_lxor, N.odd_mul in h.
+      change (N.odd 1) with true in h. change (N.odd 2) with false in h.
+      change (1 / 2) with 0 in h. rewrite (N.mul_comm 2 x), N.div_mul in h by discriminate.
+      cbn [andb xorb] in h. rewrite N.lxor_0_l, strided_0, N.add_0_r, N.add_0_l in h.
+      exact h.
+    + intros x y. assert (h := linear (2 * x) (2 * y)). cbn [strided] in h.
+      rewrite odd_lxor, half_lxor, !N.odd_mul in h. change (N.odd 2) with false in h.
+      rewrite !(N.mul_comm 2), !N.div_mul in h by discriminate. exact h.
+  - intros [apart linear] x y. cbn [strided]. rewrite odd_lxor, half_lxor, linear.
+    assert (sum : forall b z, (if b : bool then s else 0) + strided rest z =
+                         N.lxor (if b then s else 0) (strided rest z)).
+    { intros b z. apply sum_is_xor_iff_no_bit_is_shared. destruct b; [apply apart|].
+      apply N.land_0_l. }
+    rewrite <- linear, !sum, linear.
+    assert (bit : (if xorb (N.odd x) (N.odd y) then s else 0) =
+              N.lxor (if N.odd x then s else 0) (if N.odd y then s else 0)).
+    { destruct (N.odd x), (N.odd y); cbn [xorb];
+        now rewrite ?N.lxor_nilpotent, ?N.lxor_0_l, ?N.lxor_0_r. }
+    rewrite bit. bitwise.
+Qed.

@@ -12,30 +12,33 @@ Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive
 Import GRing.Theory.
 Local Open Scope ring_scope.
 
-(** Permuting the input bits and the output bits keeps the rank, so transposes of
-    surjective, injective or invertible layouts are the same kind.
+(** Permuting the input bits and the output bits keeps the rank, so the transpose of a
+    surjective layout is surjective, and the same for injective ones.
     Law of [algebra.LinearLayout.transpose_outs]. *)
-Theorem transpose_keeps_the_rank m n (A : layout m n) (s : 'S_m) (t : 'S_n) :
-  \rank (row_perm s (col_perm t A)) = \rank A.
+Theorem transpose_of_surjective_is_surjective m n (A : layout m n) (s : 'S_m) (t : 'S_n) :
+  \rank (row_perm s (col_perm t A)) = \rank A /\
+  row_full (row_perm s (col_perm t A)) = row_full A.
 Proof.
 have step k l (B : layout k l) (r : 'S_k) : \rank (row_perm r B) = \rank B.
   by rewrite row_permE (eqmxMfull B) // row_full_unit unitmx_perm.
-by rewrite step -mxrank_tr tr_col_perm step mxrank_tr.
+have rk : \rank (row_perm s (col_perm t A)) = \rank A.
+  by rewrite step -mxrank_tr tr_col_perm step mxrank_tr.
+by rewrite /row_full rk.
 Qed.
 
-(** Reshape re-brackets the bits of the coordinate and moves none: it keeps the rank, and
-    the bit at each position is the same bit.
+(** Reshape re-brackets the bits of the index or the coordinate and moves none: a
+    surjective layout stays surjective, and the bit at each position is the same bit.
     Law of [algebra.LinearLayout.reshape_outs]. *)
-Theorem reshape_keeps_the_rank_and_every_bit m n m' n' (eqs : (m = m') * (n = n'))
+Theorem reshape_of_surjective_is_surjective m n m' n' (eqs : (m = m') * (n = n'))
     (A : layout m n) :
-  \rank (castmx eqs A) = \rank A /\
+  row_full (castmx eqs A) = row_full A /\
   forall i j, castmx eqs A (cast_ord eqs.1 i) (cast_ord eqs.2 j) = A i j.
 Proof. by case: eqs => e f; subst m' n'; split=> *; rewrite ?castmx_id ?cast_ord_id. Qed.
 
 (** Joining two tensors with the same layout appends an out-dim of one bit and an input
     bit that selects it; the join is surjective exactly when the layout was.
     Law of [algebra.propagation.join]. *)
-Theorem join_is_surjective_iff_the_layout_is m n (A : layout m n) :
+Theorem join_of_surjective_is_surjective m n (A : layout m n) :
   row_full (product (1%:M : layout 1 1) A) = row_full A.
 Proof.
 by rewrite product_is_surjective_iff_both_factors_are row_full_unit unitmx1.
@@ -51,7 +54,7 @@ Theorem split_undoes_join_and_keeps_surjective m n (L : layout (1 + m) (1 + n)) 
 Proof.
 move=> ul ur dl; have L_eq : L = product (1%:M : layout 1 1) (drsubmx L).
   by rewrite -[LHS]submxK ul ur dl.
-by split=> //; rewrite {1}L_eq join_is_surjective_iff_the_layout_is.
+by split=> //; rewrite {1}L_eq join_of_surjective_is_surjective.
 Qed.
 
 (** Dropping an out-dim keeps a surjective layout surjective: a slice of a distributed
@@ -86,7 +89,7 @@ Qed.
 (** Broadcasting a dim of size one to two to the k elements appends an identity on k new
     register bits; the result is surjective exactly when the layout was.
     Law of [algebra.ensure_layout_not_smaller_than]. *)
-Theorem broadcast_to_a_larger_shape_is_surjective_iff_the_layout_is m n k
+Theorem broadcast_of_surjective_is_surjective m n k
     (A : layout m n) :
   row_full (product A (1%:M : layout k k)) = row_full A.
 Proof.

@@ -48,7 +48,7 @@ Qed.
 (** The conflicts of one access, extra turns of the busiest bank, are two to the rank of
     the word map less the rank of the bank map, minus one.
     Law of [algebra.bank_conflicts]. *)
-Theorem bank_conflicts_are_a_difference_of_ranks m n b
+Theorem conflicts_are_a_difference_of_ranks m n b
     (word : layout m n) (bank : layout n b) :
   conflicts word bank = (2 ^ (\rank word - \rank (compose word bank)) - 1)%N.
 Proof.
@@ -68,7 +68,7 @@ Theorem conflict_free_iff_words_meet_the_segment_in_zero m n b
     (word : layout m n) (bank : layout n b) :
   conflicts word bank = 0%N <-> (word :&: kermx bank)%MS = 0.
 Proof.
-rewrite bank_conflicts_are_a_difference_of_ranks -(mxrank_mul_ker word bank).
+rewrite conflicts_are_a_difference_of_ranks -(mxrank_mul_ker word bank).
 rewrite /compose addKn; split=> [|->]; last by rewrite mxrank0.
 case rk: (\rank (word :&: kermx bank)%MS) => [|r].
   by move=> _; apply/eqP; rewrite -mxrank_eq0 rk.
@@ -98,7 +98,7 @@ Theorem conflicts_are_at_least_the_excess_over_the_bank_bits m n b
     (word : layout m n) (bank : layout n b) :
   (2 ^ (\rank word - b) - 1 <= conflicts word bank)%N.
 Proof.
-rewrite bank_conflicts_are_a_difference_of_ranks leq_sub2r // leq_exp2l //.
+rewrite conflicts_are_a_difference_of_ranks leq_sub2r // leq_exp2l //.
 by rewrite leq_sub2l // rank_leq_col.
 Qed.
 
@@ -138,7 +138,7 @@ have optimal k (W : layout k n) :
     \rank (<<W>> + Z)%MS = minn (\rank <<W>>%MS + (n - b)) (\rank (1%:M : layout n n)) ->
     conflicts W bank = (2 ^ (\rank W - b) - 1)%N.
   rewrite mxrank1 mxrank_gen (adds_eqmx (genmxE W) (eqmx_refl Z)) => rk.
-  rewrite bank_conflicts_are_a_difference_of_ranks; congr (2 ^ _ - 1)%N.
+  rewrite conflicts_are_a_difference_of_ranks; congr (2 ^ _ - 1)%N.
   rewrite -{1}(mxrank_mul_ker W bank) /compose addKn.
   rewrite (cap_eqmx (eqmx_refl W) ker).
   have /(canRL (addKn _)) -> := mxrank_sum_cap W Z; rewrite rk rkZ.

@@ -49,14 +49,17 @@ rewrite /divide_right /product; split=> [|->].
 by rewrite block_mxKul block_mxKur block_mxKdl block_mxKdr !eqxx.
 Qed.
 
-(** Division undoes the product on both sides.
+(** Left division takes the low factor of a product away.
     Law of [algebra.LinearLayout.divide_left]. *)
-Theorem division_undoes_product (A : layout m n) (B : layout p q) :
-  divide_left (product A B) A = Some B /\ divide_right (product A B) B = Some A.
-Proof.
-split; first exact/left_division_succeeds_iff_layout_is_that_product.
-exact/right_division_succeeds_iff_layout_is_that_product.
-Qed.
+Theorem left_division_undoes_product (A : layout m n) (B : layout p q) :
+  divide_left (product A B) A = Some B.
+Proof. exact/left_division_succeeds_iff_layout_is_that_product. Qed.
+
+(** Right division takes the high factor of a product away.
+    Law of [algebra.LinearLayout.divide_right]. *)
+Theorem right_division_undoes_product (A : layout m n) (B : layout p q) :
+  divide_right (product A B) B = Some A.
+Proof. exact/right_division_succeeds_iff_layout_is_that_product. Qed.
 
 (** Two factorizations of a layout into parts of the same sizes are the same.
     Law of [algebra.LinearLayout.quotient]. *)
@@ -71,7 +74,7 @@ Arguments divide_right {m n p q} L B.
 (** A layout is trivial over its high dims exactly when it passes their bits through
     unchanged and the rest depends on the rest only; the quotient is that rest.
     Law of [algebra.LinearLayout.is_trivial_over]. *)
-Theorem quotient_exists_iff_the_dims_pass_through_alone m n p
+Theorem quotient_of_trivial_dims m n p
     (L : layout (m + p) (n + p)) (Q : layout m n) :
   divide_right L 1%:M = Some Q <->
   forall u v, apply L (row_mx u v) = row_mx (apply Q u) v.

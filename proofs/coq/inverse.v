@@ -13,7 +13,7 @@ Local Open Scope ring_scope.
 
 (** A layout has a right inverse exactly when it is surjective.
     Law of [algebra.LinearLayout.pseudoinvert]. *)
-Theorem surjective_iff_it_has_a_right_inverse m n (B : layout m n) :
+Theorem right_inverse_exists m n (B : layout m n) :
   row_full B <-> exists C : layout n m, compose C B = 1%:M.
 Proof. by split=> /row_fullP. Qed.
 

@@ -66,7 +66,7 @@ Qed.
 (** Every map that respects xor is one layout and no other: its bases are the images
     of the powers of two.
     Law of [algebra.why_not_linear]. *)
-Theorem every_additive_map_is_a_layout m n (f : 'rV['F_2]_m -> 'rV['F_2]_n) :
+Theorem additive_map_is_a_layout m n (f : 'rV['F_2]_m -> 'rV['F_2]_n) :
   (forall u v, f (u + v) = f u + f v) -> exists! A : layout m n, f =1 apply A.
 Proof.
 move=> fD; pose A : layout m n := \matrix_i f (delta_mx 0 i).

@@ -48,7 +48,7 @@ Proof. by move=> _; rewrite /permute mulmxDl mulmxKV // addrAC. Qed.
 (** Each coset of the tile is a union of whole input lines and maps onto a union of whole
     output lines.
     Law of [compiler.permute]. *)
-Theorem one_pass_over_tiles_touches_whole_lines_only : whole_lines tile.
+Theorem permute_moves_whole_lines : whole_lines tile.
 Proof.
 move=> x l lL; rewrite /in_tile_of; split=> y yT.
   by rewrite addrAC addmx_sub // (submx_trans lL) ?addsmxSl.
@@ -59,7 +59,7 @@ Qed.
 (** Any other space of tiles that touches whole lines only contains this one: the tile
     is the smallest there is.
     Law of [compiler.permute]. *)
-Theorem tile_is_the_smallest_that_touches_whole_lines_only (T : layout n n) :
+Theorem tile_is_the_smallest_that_moves_whole_lines (T : layout n n) :
   whole_lines T -> (tile <= T)%MS.
 Proof.
 move=> whole; have start : in_tile_of T 0 0 by rewrite /in_tile_of subrr sub0mx.

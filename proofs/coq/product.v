@@ -61,9 +61,10 @@ split; rewrite eqn_leq ?leA ?leB /=.
 by rewrite -(leq_add2l n) -sum leq_add2r.
 Qed.
 
-(** The inverse of a product is the product of the inverses.
+(** A product of invertible layouts is invertible, and its inverse is the product of the
+    inverses.
     Law of [algebra.LinearLayout.invert]. *)
-Theorem inverse_of_product_is_product_of_inverses m n
+Theorem product_of_invertible_is_invertible m n
     (A : layout m m) (B : layout n n) :
   A \in unitmx -> B \in unitmx ->
   product A B \in unitmx /\ invmx (product A B) = product (invmx A) (invmx B).
