@@ -1,0 +1,88 @@
+"""The command, its subcommands, and what becomes of their errors.
+
+Exit codes: 0 = all well, 1 = something was found wrong, 2 = unusable input,
+130 = interrupted. Bad input gives one line on standard error; ``--debug``, anywhere,
+gives the traceback instead.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+import tilewright
+from algebra.errors import LayoutError
+
+from .explain import explain
+from .failures import WRONG, InputError, one_line
+from .permute import permute
+from .prove import prove
+from .run import run
+from .show import show
+
+DEBUG = "--debug"
+
+app = typer.Typer(
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    help="Formally checked tensor layouts.",
+)
+for command in (show, explain, prove, permute, run):
+    app.command()(command)
+
+
+@app.callback(invoke_without_command=True)
+def front(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and end.")
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option(DEBUG, help="Show the traceback of an error.")
+    ] = False,
+) -> None:
+    """Draw, explain, prove and apply tensor layouts."""
+    if version:
+        typer.echo(f"tilewright {tilewright.__version__}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Args:
+        arguments: The words after the command's name; default ``sys.argv``.
+
+    Returns:
+        The exit code; see the module.
+    """
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    debug = DEBUG in words
+    words = [word for word in words if word != DEBUG]
+    try:
+        code = app(words, prog_name="tilewright", standalone_mode=False)
+    except (InputError, LayoutError) as error:
+        return _fail(error, str(error), InputError.exit_code, debug)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:
+        usage = getattr(error, "format_message", None)
+        if usage is not None:
+            text = f"{usage()} (tilewright --help lists the commands)"
+            return _fail(error, text, InputError.exit_code, debug)
+        text = f"internal error: {type(error).__name__}: {error} ({DEBUG} shows where)"
+        return _fail(error, text, WRONG, debug)
+    return code if isinstance(code, int) else 0
+
+
+def _fail(error: Exception, text: str, code: int, debug: bool) -> int:
+    if debug:
+        raise error
+    print(f"tilewright: error: {one_line(text)}", file=sys.stderr)
+    return code
