@@ -1,4 +1,4 @@
-"""The tile of a CPU core: whole source lines in, a reorder, whole destination lines out.
+"""The tile of a CPU core: source lines in, a reorder, destination lines out.
 
 With A, L and T = L + A^-1 L as in the package: a program copies the lines of its coset
 of T into a buffer that stays in the first cache, then writes each destination line
