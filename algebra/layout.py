@@ -216,7 +216,7 @@ class LinearLayout:
     ) -> "LinearLayout":
         """Return ``x -> stride * x``; the out-dim has ``size * stride`` elements.
 
-        Not surjective for ``stride`` > 1 and ``size`` > 1.
+        Not surjective for ``stride`` > 1.
 
         Raises:
             NotPowerOfTwoError: ``size`` or ``stride`` is not a power of two.
@@ -229,8 +229,7 @@ class LinearLayout:
         """
         bits, shift = log2(size), log2(stride, what="stride")
         columns = tuple(1 << shift + i for i in range(bits))
-        out_bits = bits + shift if bits else 0
-        return _make((in_dim,), (bits,), (out_dim,), (out_bits,), columns)
+        return _make((in_dim,), (bits,), (out_dim,), (bits + shift,), columns)
 
     @classmethod
     def zeros_1d(

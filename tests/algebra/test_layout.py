@@ -348,7 +348,7 @@ def test_triviality() -> None:
 
 def test_the_atoms() -> None:
     assert LinearLayout.identity_1d(1, "a", "x").out_dims == {"x": 1}
-    assert LinearLayout.strided_1d(1, 8, "a", "x").out_dims == {"x": 1}
+    assert LinearLayout.strided_1d(1, 8, "a", "x").out_dims == {"x": 8}
     assert LinearLayout.strided_1d(4, 2, "a", "x").out_dims == {"x": 8}
     assert LinearLayout.zeros_1d(4, "a", "x").is_surjective
     assert not LinearLayout.zeros_1d(4, "a", "x", 2).is_surjective
