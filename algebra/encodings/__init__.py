@@ -6,7 +6,7 @@
 
 from .amd_mfma import AmdMfma
 from .amd_rotating_shared import AmdRotatingShared
-from .amd_scales import MfmaScale
+from .amd_scales import MfmaScale, WmmaScale
 from .amd_wmma import AmdWmma, CtaLayout
 from .blocked import Blocked
 from .cga import Cga
@@ -50,6 +50,7 @@ __all__ = [
     "SwizzledShared",
     "TensorMemory",
     "TensorMemoryScales",
+    "WmmaScale",
     "from_dict",
     "to_dict",
 ]

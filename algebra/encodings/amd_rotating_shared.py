@@ -1,4 +1,4 @@
-"""AMD rotating shared memory: a swizzle whose permutation shifts from block to block."""
+"""AMD rotating shared memory: a swizzle that shifts from block to block."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -210,8 +210,8 @@ class AmdWmma:
         for size, needed in ((shape[m_dim], m), (shape[n_dim], n)):
             if 1 < size < needed:
                 raise EncodingError(
-                    f"amd_wmma needs M and N of the tensor to be 1 or at least those of "
-                    f"the instruction, got shape={list(shape)}, "
+                    "amd_wmma needs M and N of the tensor to be 1 or not below those "
+                    f"of the instruction, got shape={list(shape)}, "
                     f"instr_shape={list(self.instr_shape)}; pad the tensor",
                     shape=tuple(shape),
                     instr_shape=self.instr_shape,

@@ -8,7 +8,7 @@ from algebra.errors import EncodingError
 
 from .amd_mfma import AmdMfma
 from .amd_rotating_shared import AmdRotatingShared
-from .amd_scales import MfmaScale
+from .amd_scales import MfmaScale, WmmaScale
 from .amd_wmma import AmdWmma, CtaLayout
 from .blocked import Blocked
 from .cga import Cga
@@ -49,6 +49,7 @@ KINDS: dict[str, type[Any]] = {
         SwizzledShared,
         TensorMemory,
         TensorMemoryScales,
+        WmmaScale,
     )
 }
 """Every kind of encoding by its name."""
@@ -93,6 +94,8 @@ def from_dict(encoding: Mapping[str, Any]) -> Encoding:
     cga = Cga.from_dict(given.pop("cga")) if "cga" in given else Cga()
     if kind == AmdWmma.kind:
         return AmdWmma.from_golden(given, cga)
+    if "cta_layout" in given:
+        given["cta_layout"] = CtaLayout(**given["cta_layout"])
     declared = fields(KINDS[kind])
     names = [field.name for field in declared]
     known_keys(kind, given, names)

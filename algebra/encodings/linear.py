@@ -103,11 +103,11 @@ class Linear:
             REGISTER: [
                 clipped
                 for basis in register
-                if any(clipped := _clip(basis, shape)) or not any(basis)
+                if any(clipped := clip(basis, shape)) or not any(basis)
             ],
-            LANE: [_clip(basis, shape) for basis in self.lane],
-            WARP: [_clip(basis, shape) for basis in self.warp],
-            BLOCK: [_clip(basis, shape) for basis in self.block],
+            LANE: [clip(basis, shape) for basis in self.lane],
+            WARP: [clip(basis, shape) for basis in self.warp],
+            BLOCK: [clip(basis, shape) for basis in self.block],
         }
         return LinearLayout.from_bases(
             bases,
@@ -118,7 +118,10 @@ class Linear:
     def _order(self) -> list[int]:
         """Return the tensor dims as the register bases visit them, then the others."""
         visited = [
-            dim for basis in self.register for dim, step in enumerate(basis) if step
+            dim
+            for basis in self.register
+            for dim, component in enumerate(basis)
+            if component
         ]
         return list(dict.fromkeys(visited + list(range(self.rank))[::-1]))
 
@@ -262,7 +265,7 @@ def block_split(block: Vectors, inside: Vectors, rank: int) -> Cga:
     )
 
 
-def _clip(basis: Sequence[int], shape: Sequence[int]) -> tuple[int, ...]:
+def clip(basis: Sequence[int], shape: Sequence[int]) -> tuple[int, ...]:
     """Return the vector without the components that lie outside ``shape``."""
     return tuple(
         step if step < size else 0 for step, size in zip(basis, shape, strict=True)

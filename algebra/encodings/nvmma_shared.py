@@ -1,4 +1,4 @@
-"""NVIDIA's shared memory for wgmma, tcgen05 and TMA: core matrices of 8 swizzled rows."""
+"""NVIDIA's shared memory for wgmma, tcgen05 and TMA: swizzled core matrices."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -88,9 +88,9 @@ class NvmmaShared:
         box = [min(limit, BOX_BITS) for limit in tile.limits]
         if self.swizzle_byte_width:
             self._lay_swizzled(tile, box)
-        else:
-            self._lay_plain(tile, box, release)
-        return tile.finish(range(self.rank))
+            return tile.finish(range(self.rank))
+        self._lay_plain(tile, box, release)
+        return tile.finish(reversed(range(self.rank)))
 
     def _lay_plain(self, tile: Tile, box: list[int], release: str) -> None:
         """Lay a box without swizzle, the contiguous dim first.
@@ -107,24 +107,31 @@ class NvmmaShared:
             tile.identity(OFFSET, target, 1 << box[source])
 
     def _lay_swizzled(self, tile: Tile, box: list[int]) -> None:
-        """Lay core matrices over a box, seen as rows of its contiguous dim."""
+        """Lay core matrices over a box, seen as rows of its contiguous dim.
+
+        In a transposed box of rank 3 and more, upstream counts rows by the last dim
+        alone, in bits that the middle dims shift; then come the rest.
+        """
         columns = (8 * self.swizzle_byte_width // self.element_bit_width).bit_length()
         columns -= 1 + self.fp4_padded
         contiguous = 0 if self.transposed else self.rank - 1
         others = [dim for dim in reversed(range(self.rank)) if dim != contiguous]
-        rows = sum(box[dim] for dim in others)
+        rows = box[-1] if self.transposed else sum(box[dim] for dim in others)
         if tile.limits[contiguous] < columns or 1 << rows < ROWS:
             raise EncodingError(
                 f"nvmma_shared needs at least {1 << columns} elements in dim "
-                f"{contiguous} and {ROWS} in the others together for each CTA, got "
-                f"{[1 << limit for limit in tile.limits]} for each CTA; take a smaller "
-                "swizzle_byte_width or a larger tensor",
+                f"{contiguous} and {ROWS} rows in the others (transposed: in the last) "
+                f"for each CTA, got {[1 << limit for limit in tile.limits]} for each CTA; "
+                "take a smaller swizzle_byte_width or a larger tensor",
                 per_cta=tuple(1 << limit for limit in tile.limits),
             )
         box[contiguous] = columns
         place: list[tuple[int, int]] = []
         for dim in others:
             place += [(dim, 1 << bit) for bit in range(box[dim])]
+        if self.transposed:
+            inner = sum(box[1:-1])
+            place = place[inner:] + place[:inner]
         for column in self._columns():
             vector = [0] * self.rank
             vector[contiguous] = column

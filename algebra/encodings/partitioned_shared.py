@@ -56,6 +56,7 @@ class PartitionedShared:
 
     def __post_init__(self) -> None:
         power(self.kind, "num_partitions", self.num_partitions)
+        integer(self.kind, "num_partitions", self.num_partitions, low=2)
         power(self.kind, "num_groups", self.num_groups)
         integer(self.kind, "partition_dim", self.partition_dim)
         inner = self.partition_layout

@@ -8,7 +8,16 @@ from algebra.errors import EncodingError
 from algebra.layout import LinearLayout
 
 from .cga import ONE_CTA, Cga
-from .parameters import check_release, choice, flag, integer, power, shape_bits
+from .linear import clip
+from .parameters import (
+    BEFORE_3_8,
+    check_release,
+    choice,
+    flag,
+    integer,
+    power,
+    shape_bits,
+)
 from .tile import Tile
 
 ROW = "row"
@@ -55,7 +64,9 @@ class TensorMemory:
         power(self.kind, "block_n", self.block_n)
         power(self.kind, "col_stride", self.col_stride)
         flag(self.kind, "two_ctas", self.two_ctas)
-        flag(self.kind, "fp4_padded", self.fp4_padded)
+        if flag(self.kind, "fp4_padded", self.fp4_padded):
+            kind = f"{self.kind} with fp4_padded"
+            choice(kind, "col_stride", self.col_stride, (1,))
         self.cga.check_rank(self.kind, 2)
 
     @property
@@ -83,42 +94,79 @@ class TensorMemory:
         """
         check_release(release)
         whole = alloc_shape or shape
-        layout = self._layout(whole)
+        layout = self._layout(whole, release)
         if list(whole) == list(shape):
             return layout
         return self._view(layout, shape, element_bits)
 
-    def _layout(self, shape: Sequence[int]) -> LinearLayout:
-        tile = Tile(shape_bits(self.kind, shape, 2), self.cga, (ROW, COL))
-        rows = 1 << tile.limits[0]
-        columns = 1 << tile.limits[1]
+    def _layout(self, shape: Sequence[int], release: str) -> LinearLayout:
+        """Return the map of an allocation.
+
+        Before 3.8 the parts of the CTAs follow each other along the columns of one
+        memory; from then on they are in ``block``.
+        """
+        bits = shape_bits(self.kind, shape, 2)
+        limits, bases = self.cga.split(bits)
+        pair = self.two_ctas
+        if release in BEFORE_3_8:
+            tile = Tile(bits, ONE_CTA, (ROW, COL))
+            pair = pair and self.block_m == 64 and limits[0] < bits[0]
+            tile.limits = [limits[0] + pair, limits[1]]
+        else:
+            tile = Tile(bits, self.cga, (ROW, COL))
+            if pair and (not bases or self.cga.bases[0] != (1, 0)):
+                raise EncodingError(
+                    "tensor_memory with two_ctas needs [1, 0] as the first basis of "
+                    f"cga, got cga={[list(basis) for basis in self.cga.bases]}; put "
+                    "the pair of CTAs along M first",
+                    cga=self.cga,
+                )
+        self._lay_block(tile, pair)
+        tile.repeat(COL, [0, 1])
+        if release in BEFORE_3_8:
+            tile.limits = list(bits)
+            tile.repeat(COL, [0, 1])
+        return tile.finish([0, 1])
+
+    def _lay_block(self, tile: Tile, pair: bool) -> None:
+        """Lay one block; half of it, if two CTAs share 64 rows each."""
+        rows, columns = (1 << limit for limit in tile.limits)
         if rows < self.block_m:
             raise EncodingError(
-                f"tensor_memory needs block_m={self.block_m} rows or more for each CTA, "
-                f"got shape={list(shape)} with {rows} for each CTA; take block_m=64 or "
-                "a taller tensor",
-                shape=tuple(shape),
+                f"tensor_memory needs block_m={self.block_m} rows or more for each "
+                f"CTA, got {rows}; take block_m=64 or a taller tensor",
+                rows=rows,
                 block_m=self.block_m,
             )
         block_n = min(self.block_n, columns)
-        tile.zeros(COL, self.col_stride)
-        if self.fp4_padded:
-            tile.zeros(COL, 2)
+        padding = self.col_stride * (2 if self.fp4_padded else 1)
         if self.block_m == 128:
+            tile.zeros(COL, padding)
             tile.identity(COL, 1, block_n)
             tile.identity(ROW, 0, 128)
-        elif self.two_ctas:
-            tile.identity(COL, 1, max(block_n // 2, 1))
+        elif not pair:
+            tile.zeros(COL, padding)
+            tile.identity(COL, 1, block_n)
+            self._lay_half(tile, block_n)
+        elif block_n > 1:
+            tile.zeros(COL, padding)
+            tile.identity(COL, 1, block_n // 2)
             tile.identity(ROW, 0, 64)
             tile.identity(ROW, 1, 2)
+        elif padding > 1:
+            tile.zeros(COL, padding // 2)
+            tile.identity(ROW, 0, 64)
+            tile.zeros(ROW, 2)
         else:
-            tile.identity(COL, 1, block_n)
-            self._lay_half(tile, rows, columns, block_n)
-        tile.repeat(COL, [0, 1])
-        return tile.finish([0, 1])
+            raise EncodingError(
+                "tensor_memory with two_ctas and block_m=64 needs 2 columns or more "
+                "in a block, got 1; take block_n >= 2",
+                block_n=block_n,
+            )
 
-    def _lay_half(self, tile: Tile, rows: int, columns: int, block_n: int) -> None:
+    def _lay_half(self, tile: Tile, block_n: int) -> None:
         """Lay 64 rows: each warp reaches 16 of them, and 16 of a second block."""
+        rows, columns = (1 << limit for limit in tile.limits)
         tile.identity(ROW, 0, 16)
         second = (64, 0) if rows > 64 else (0, block_n) if columns > block_n else (0, 0)
         for vector in (second, (16, 0), (32, 0)):
@@ -141,13 +189,7 @@ class TensorMemory:
                 shape=tuple(shape),
             )
         bases = {
-            name: [
-                [
-                    step if step < size else 0
-                    for step, size in zip(v, shape, strict=True)
-                ]
-                for v in vectors
-            ]
+            name: [clip(vector, shape) for vector in vectors]
             for name, vectors in layout.bases.items()
         }
         least = max((WORD_BITS // element_bits).bit_length() - 1, 0)
