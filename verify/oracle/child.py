@@ -7,6 +7,8 @@ job, at once, so that the parent knows which job a dying process was at. A job i
 """
 
 import dataclasses
+import importlib
+import importlib.util
 import json
 import os
 import sys
@@ -129,7 +131,7 @@ def _nvmma_shared(e: dict[str, Any]) -> Any:
 
 
 def _linear(e: dict[str, Any]) -> Any:
-    parts = [e["bases"][n] for n in ("register", "lane", "warp", "block")]
+    parts = [e[n] for n in ("register", "lane", "warp", "block")]
     return gl.DistributedLinearLayout(*parts, e["shape"])
 
 
@@ -140,7 +142,7 @@ def _shared_linear(e: dict[str, Any]) -> Any:
 def _tensor_memory(e: dict[str, Any]) -> Any:
     return _construct(
         blackwell.TensorMemoryLayout,
-        block=(e["block_m"], e["block_n"]),
+        block=[e["block_m"], e["block_n"]],
         col_stride=e["col_stride"],
         two_ctas=e["two_ctas"],
         fp4_padded=e["fp4_padded"] or None,
@@ -150,6 +152,19 @@ def _tensor_memory(e: dict[str, Any]) -> Any:
 
 def _tensor_memory_scales(e: dict[str, Any]) -> Any:
     return _construct(blackwell.TensorMemoryScalesLayout, cga_layout=_bases(e))
+
+
+def _partitioned_shared(e: dict[str, Any]) -> Any:
+    for name in ("cdna5", "gfx1250"):
+        place = f"triton.experimental.gluon.language.amd.{name}"
+        if importlib.util.find_spec(place):
+            cls = getattr(
+                importlib.import_module(place), "PartitionedSharedLayout", None
+            )
+            if cls is not None:
+                names = ("num_partitions", "num_groups", "partition_dim")
+                return cls(*(e[n] for n in names), build(e["partition_layout"]))
+    raise NotExposedError("no PartitionedSharedLayout")
 
 
 _BUILDERS: dict[str, Callable[[dict[str, Any]], Any]] = {
@@ -163,6 +178,7 @@ _BUILDERS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "nvmma_shared": _nvmma_shared,
     "linear": _linear,
     "shared_linear": _shared_linear,
+    "partitioned_shared": _partitioned_shared,
     "tensor_memory": _tensor_memory,
     "tensor_memory_scales": _tensor_memory_scales,
 }

@@ -172,7 +172,7 @@ def _amd_mfma(rng: Random) -> Case:
 
 def _wmma_encoding(rng: Random, rank: int) -> dict[str, Any]:
     version = rng.randint(1, 3)
-    wide = version == 3 and rng.random() < 0.3
+    wide = version == 3 and rng.random() < 0.05
     instr = [32, 16, 128] if wide else [16, 16, {1: 16, 2: 16}.get(version, 32)]
     tiles = [1] * rank
     if rng.random() < 0.3:
@@ -200,7 +200,15 @@ def _wmma_encoding(rng: Random, rank: int) -> dict[str, Any]:
 
 def _amd_wmma(rng: Random) -> Case:
     rank = rng.choice((2, 2, 3))
-    return Case(_wmma_encoding(rng, rank), _shape(rng, rank))
+    encoding = _wmma_encoding(rng, rank)
+    # upstream takes one row, or as many as the instruction has
+    low = [1] * (rank - 2)
+    for size in encoding["instr_shape"][:2]:
+        low.append(size if rng.random() < 0.9 else 0)
+    shape = _shape(rng, rank, low)
+    return Case(
+        encoding, tuple(s if least else 1 for s, least in zip(shape, low, strict=True))
+    )
 
 
 def _dot_operand(rng: Random) -> Case:
@@ -316,7 +324,7 @@ def _linear(rng: Random) -> Case:
     bases["lane"] += [[0] * rank for _ in range(5 - lanes)]
     bases["register"] = [basis for basis in bases["register"] if any(basis)]
     shape = tuple(1 << b for b in bits)
-    return Case({"kind": "linear", "bases": bases, "shape": list(shape)}, shape)
+    return Case({"kind": "linear", **bases, "shape": list(shape)}, shape)
 
 
 def _shared_linear(rng: Random) -> Case:
@@ -333,7 +341,6 @@ def _shared_linear(rng: Random) -> Case:
         "offset": bases[block:],
         "block": bases[:block],
         "alignment": _power(rng, 4, 7),
-        "shape": list(shape),
     }
     return Case(encoding, shape)
 
@@ -357,10 +364,42 @@ def _tensor_memory(rng: Random) -> Case:
 def _tensor_memory_scales(rng: Random) -> Case:
     encoding = {
         "kind": "tensor_memory_scales",
-        "block_rep_order": "k_then_mn",
+        "block_rep_order": "mn_then_k",
         "cga": {"bases": []},
     }
     return Case(encoding, (_power(rng, 5, 9), _power(rng, 2, 6)))
+
+
+def _padded_shared(rng: Random) -> Case:
+    case = _shared_linear(rng)
+    pairs = {_power(rng, 1, 8): _power(rng, 0, 4) for _ in range(rng.randint(1, 2))}
+    encoding = {
+        "kind": "padded_shared",
+        "intervals": list(pairs),
+        "paddings": list(pairs.values()),
+        "offset": case.encoding["offset"],
+        "block": case.encoding["block"],
+        "shape": list(case.shape),
+    }
+    return Case(encoding, case.shape)
+
+
+def _partitioned_shared(rng: Random) -> Case:
+    inner = _swizzled_shared(rng)
+    while len(inner.shape) < 2 or inner.encoding["cga"]["bases"]:
+        inner = _swizzled_shared(rng)
+    partitions, groups = _power(rng, 1, 2), _power(rng, 0, 2)
+    dim = rng.randrange(len(inner.shape))
+    shape = list(inner.shape)
+    shape[dim] *= partitions * groups
+    encoding = {
+        "kind": "partitioned_shared",
+        "num_partitions": partitions,
+        "num_groups": groups,
+        "partition_dim": dim,
+        "partition_layout": inner.encoding,
+    }
+    return Case(encoding, tuple(shape))
 
 
 _MAKERS: dict[str, Callable[[Random], Case]] = {
@@ -375,6 +414,8 @@ _MAKERS: dict[str, Callable[[Random], Case]] = {
     "nvmma_shared": _nvmma_shared,
     "linear": _linear,
     "shared_linear": _shared_linear,
+    "padded_shared": _padded_shared,
+    "partitioned_shared": _partitioned_shared,
     "tensor_memory": _tensor_memory,
     "tensor_memory_scales": _tensor_memory_scales,
 }
