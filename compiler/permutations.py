@@ -106,10 +106,10 @@ def nc32hw32(channels: int, height: int, width: int) -> LinearLayout:
     """Return the map of an NCHW image to NC/32HW32: 32 channels innermost.
 
     Raises:
-        NotPowerOfTwoError: ``channels`` is no power of two of at least 32.
+        NotPowerOfTwoError: An extent is not a power of two.
+        DimMismatchError: ``channels`` is less than 32.
     """
-    if channels < 32:
-        log2(0 if channels < 1 else channels, what="channels")
+    if log2(channels, what="channels") < 5:
         raise DimMismatchError(
             f"NC/32HW32 needs channels >= 32, got channels={channels}; pad to 32",
             channels=channels,

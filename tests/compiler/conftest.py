@@ -43,7 +43,7 @@ def split(rng: random.Random, bits: int) -> list[int]:
 
 @pytest.fixture
 def random_map() -> Callable[[random.Random, int], IndexMap]:
-    """Draw an invertible affine map of so many bits: permuted, sheared, split, dense."""
+    """Draw an invertible affine map of so many bits, of one of four kinds."""
 
     def draw(rng: random.Random, bits: int) -> IndexMap:
         kinds = (shuffled, sheared, split, dense)

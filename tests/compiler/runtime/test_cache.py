@@ -1,0 +1,102 @@
+"""Built files: named by content, whole or absent."""
+
+import os
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+from compiler.runtime.cache import cache_directory, cached_file, content_key
+
+
+@pytest.fixture
+def directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    monkeypatch.setenv("TILEWRIGHT_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def test_the_directory_follows_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TILEWRIGHT_CACHE", "/a")
+    assert cache_directory() == Path("/a")
+    monkeypatch.delenv("TILEWRIGHT_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", "/b")
+    assert cache_directory() == Path("/b/tilewright")
+    monkeypatch.setenv("XDG_CACHE_HOME", "")
+    assert cache_directory() == Path.home() / ".cache" / "tilewright"
+
+
+def test_keys_tell_parts_apart() -> None:
+    assert content_key("ab", "c") != content_key("a", "bc")
+    assert content_key("a") == content_key("a")
+
+
+def test_made_once(directory: Path) -> None:
+    made: list[Path] = []
+
+    def make(path: Path) -> None:
+        made.append(path)
+        path.write_text("x")
+
+    first, second = cached_file("k", make), cached_file("k", make)
+    assert first == second == directory / "k" and len(made) == 1
+    cached_file("k", make, renew=True)
+    assert len(made) == 2
+    assert [path.name for path in directory.iterdir()] == ["k"]
+
+
+def test_a_failure_leaves_nothing(directory: Path) -> None:
+    def fail(path: Path) -> None:
+        path.write_text("half")
+        raise RuntimeError("stop")
+
+    with pytest.raises(RuntimeError, match="stop"):
+        cached_file("k", fail)
+    assert list(directory.iterdir()) == []
+
+
+def test_abandoned_rooms_are_swept_and_fresh_ones_kept(directory: Path) -> None:
+    directory.mkdir()
+    old, fresh = directory / "building-old", directory / "building-fresh"
+    old.mkdir()
+    fresh.mkdir()
+    os.utime(old, (time.time() - 9000,) * 2)
+    cached_file("k", lambda path: path.touch())
+    assert {path.name for path in directory.iterdir()} == {"building-fresh", "k"}
+
+
+def test_a_directory_that_cannot_be_written(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    blocker = tmp_path / "file"
+    blocker.touch()
+    monkeypatch.setenv("TILEWRIGHT_CACHE", str(blocker / "below"))
+    path = cached_file("k", lambda path: path.touch())
+    assert path.exists() and blocker not in path.parents
+
+
+def test_concurrent_and_killed_writers(directory: Path, repository: Path) -> None:
+    """Eight processes write one file; four are killed in the middle."""
+    script = textwrap.dedent("""
+        import os, sys, time
+        from compiler.runtime.cache import cached_file
+        def make(path):
+            with path.open("w") as file:
+                file.write("a" * 1000)
+                file.flush()
+                if sys.argv[1] == "die":
+                    os._exit(9)
+                time.sleep(0.05)
+                file.write("b" * 1000)
+        assert len(cached_file("k", make).read_text()) == 2000
+    """)
+    environment = {**os.environ, "PYTHONPATH": str(repository)}
+    writers = [
+        subprocess.Popen([sys.executable, "-c", script, fate], env=environment)
+        for fate in ("die", "live") * 4
+    ]
+    codes = [writer.wait(timeout=60) for writer in writers]
+    assert codes[1::2] == [0, 0, 0, 0] and set(codes[::2]) <= {0, 9}
+    assert len((directory / "k").read_text()) == 2000
