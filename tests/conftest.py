@@ -6,6 +6,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+ROOT = Path(__file__).resolve().parent.parent
+# Tracing doubles the time of a test: only those of the algebra cover the algebra.
+COVERING = (ROOT / "algebra", ROOT / "tests" / "algebra")
+
 settings.register_profile(
     "repeatable",
     derandomize=True,
@@ -26,6 +30,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if needs_gpu and not has_cuda():
         for item in needs_gpu:
             item.add_marker(pytest.mark.skip(reason="no CUDA device"))
+    for item in items:
+        if not any(folder in item.path.parents for folder in COVERING):
+            item.add_marker("no_cover")
 
 
 def has_cuda() -> bool:
@@ -37,7 +44,7 @@ def has_cuda() -> bool:
 @pytest.fixture(scope="session")
 def repository() -> Path:
     """The root of the checkout."""
-    return Path(__file__).resolve().parent.parent
+    return ROOT
 
 
 @pytest.fixture(scope="session")
