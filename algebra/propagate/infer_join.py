@@ -22,7 +22,8 @@ def infer_join(
     is the fastest; any other encoding becomes linear.
 
     Law: its linear layout is ``join`` of that of ``encoding``, but for the place of
-    one register bit after a slice.
+    one register bit after a slice, and for registers with copies after a slice in
+    release 3.9, which leaves them out of account.
 
     Args:
         encoding: Encoding, in registers, of both operands.
@@ -52,7 +53,13 @@ def infer_join(
             halves = infer_split(encoding.parent, [*shape, 2], release)
         except UnsupportedLayoutError:
             return linear_encoding(joined, encoding)
-        if are_equivalent(halves, encoding, shape, release):
+        if are_equivalent(
+            halves,
+            encoding,
+            shape,
+            release,
+            ignore_register_broadcast=release == "3.9",
+        ):
             return encoding.parent
     if isinstance(encoding, Blocked):
         return Blocked(
@@ -121,12 +128,14 @@ def infer_fp4_to_fp(
 ) -> Encoding:
     """Return the encoding of a tensor unpacked from pairs of fp4 along ``axis``.
 
-    Along the fastest dim of its order blocked doubles ``size_per_thread``, along K a
-    dot operand of a matrix instruction doubles ``k_width``; otherwise it is linear.
+    Blocked doubles ``size_per_thread`` and a dot operand ``k_width`` along K, if that
+    says the same; otherwise the result is linear.
 
-    Law: its linear layout is ``fp4_to_fp`` of that of ``encoding``. Upstream compares
-    ``order[axis]`` with 0 instead of ``order[0]`` with the axis: for three dims in a
-    cyclic order it returns a blocked encoding that breaks this law, we do not.
+    Law: its linear layout is ``fp4_to_fp`` of that of ``encoding``. Upstream breaks it
+    where we do not: for three dims in a cyclic order (it compares ``order[axis]`` with
+    0, not ``order[0]`` with the axis), for a dot operand of blocked whose fastest dim
+    is not K, and for CTAs that split the axis (it takes the linear layout at the shape
+    of the result).
 
     Args:
         encoding: Encoding, in registers, of the packed bytes.
@@ -153,13 +162,20 @@ def infer_fp4_to_fp(
     """
     check_axis(axis, encoding.rank)
     unpacked = fp4_to_fp(encoding.to_linear_layout(shape, release), axis)
-    if isinstance(encoding, Blocked) and encoding.order[0] == axis:
+    doubled = _doubled(encoding, axis)
+    if doubled is not None:
+        sizes = list(unpacked.out_dims.values())
+        if doubled.to_linear_layout(sizes, release) == unpacked:
+            return doubled
+    return linear_encoding(unpacked, encoding)
+
+
+def _doubled(encoding: Encoding, axis: int) -> Encoding | None:
+    """Return the encoding with twice the elements per thread along ``axis``."""
+    if isinstance(encoding, Blocked):
         sizes = list(encoding.size_per_thread)
         sizes[axis] *= 2
         return replace(encoding, size_per_thread=tuple(sizes))
     if isinstance(encoding, DotOperand) and encoding.k_dim == axis:
-        if not isinstance(encoding.parent, Blocked):
-            return replace(encoding, k_width=2 * encoding.k_width)
-        if encoding.parent.order[0] == axis:
-            return encoding
-    return linear_encoding(unpacked, encoding)
+        return replace(encoding, k_width=2 * encoding.k_width)
+    return None

@@ -47,6 +47,7 @@ def trans(layout: LinearLayout, order: Sequence[int]) -> LinearLayout:
     permutation = check_permutation(order, source.num_out_dims)
     return transpose_linear_layout(source, permutation)
 
+
 def infer_trans(
     encoding: Encoding,
     shape: Sequence[int],

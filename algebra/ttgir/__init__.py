@@ -1,5 +1,6 @@
 """The spelling that Triton prints in TTGIR, read and written."""
 
 from .parse import parse_encoding
+from .printer import print_encoding
 
-__all__ = ["parse_encoding"]
+__all__ = ["parse_encoding", "print_encoding"]

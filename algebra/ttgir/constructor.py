@@ -77,7 +77,7 @@ def _call(node: ast.Call) -> Any:
         keywords[keyword.arg] = _value(keyword.value)
     try:
         return CLASSES[name](*arguments, **keywords)
-    except (LayoutError, TypeError) as error:
+    except (AttributeError, LayoutError, TypeError) as error:
         hint = str(error).replace("__init__", name)
         raise _wrong(node, f"arguments that {name} takes", hint) from error
 

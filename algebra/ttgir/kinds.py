@@ -49,5 +49,3 @@ def encode(attribute: Attribute) -> Encoding:
         ) from error
     parameters.finish()
     return encoding
-
-

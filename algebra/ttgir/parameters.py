@@ -1,6 +1,7 @@
 """Typed access to the parameters of an attribute; each mistake is located."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from algebra.encodings import Cga, Encoding
 from algebra.errors import ParseError
@@ -84,7 +85,7 @@ class Parameters:
         if not isinstance(field.value, list):
             raise complaint(field.token, expected)
         return tuple(
-            _integers(Field(field.token, entry), expected) for entry in field.value
+            _integers(replace(field, value=entry), expected) for entry in field.value
         )
 
     def paddings(self) -> tuple[tuple[int, int], ...]:
@@ -146,7 +147,7 @@ class Parameters:
             if name not in self._known:
                 known = ", ".join(self._known)
                 raise complaint(
-                    field.token,
+                    field.name,
                     f"only known parameters of {self.attribute.token.text}",
                     f"{name} is none of: {known}",
                 )
@@ -174,4 +175,6 @@ def _integer(field: Field, expected: str) -> int:
 def _integers(field: Field, expected: str) -> tuple[int, ...]:
     if not isinstance(field.value, list):
         raise complaint(field.token, expected)
-    return tuple(_integer(Field(field.token, entry), expected) for entry in field.value)
+    return tuple(
+        _integer(replace(field, value=entry), expected) for entry in field.value
+    )

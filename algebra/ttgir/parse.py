@@ -23,7 +23,7 @@ def parse_encoding(text: str) -> Encoding:
     locations, memory spaces and everything from ``module`` on are passed over. Or
     the constructor's own spelling, ``Blocked(size_per_thread=(1, 8), ...)``.
 
-    Law: ``parse_encoding(print_encoding(e)) == e`` and ``parse_encoding(repr(e)) == e``.
+    Law: ``parse_encoding(repr(e)) == e``, ``parse_encoding(print_encoding(e)) == e``.
 
     Args:
         text: The spelling.

@@ -22,10 +22,11 @@ PADDINGS = "paddings"
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A value and the token at which it starts."""
+    """A value, where it starts, and where its name stands."""
 
     token: Token
     value: object
+    name: Token
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +132,7 @@ class _Reader:
         if token.text in fields:
             raise complaint(token, "each parameter once", "remove one of the two")
         self.expect("=", f"write {token.text} = ...")
-        fields[token.text] = Field(self.peek(), self.value())
+        fields[token.text] = Field(self.peek(), self.value(), token)
 
     def paddings(self, fields: dict[str, Field]) -> None:
         opening = self.take()
@@ -144,7 +145,7 @@ class _Reader:
             pairs.append((interval, self.integer("a padding, as in [32:+4]")))
 
         self.separated("]", pair)
-        fields[PADDINGS] = Field(opening, pairs)
+        fields[PADDINGS] = Field(opening, pairs, opening)
         if self.at("{"):
             self.item(fields)
 

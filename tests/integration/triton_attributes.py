@@ -33,11 +33,13 @@ def cga(rng: random.Random, rank: int) -> list[list[int]]:
     return bases
 
 
-def layouts(rng: random.Random, gl: Any, amd: Any, new: bool) -> tuple[str, Any, list[int]]:
+def layouts(
+    rng: random.Random, gl: Any, amd: Any, new: bool
+) -> tuple[str, Any, list[int]]:
     """Return the type's kind, a Gluon layout and a shape."""
     kind = rng.choice(
-        ["blocked", "slice", "mma", "dot", "linear", "mfma", "wmma", "swizzled"]
-        + ["nvmma", "shared_linear", "padded", "dot_blocked", "dot_mfma"]
+        "blocked slice mma dot linear mfma wmma swizzled nvmma shared_linear padded "
+        "dot_blocked dot_mfma".split()
     )
     rank = rng.choice([1, 2, 2, 3])
     if kind in ("blocked", "slice", "dot_blocked"):
@@ -55,9 +57,13 @@ def layouts(rng: random.Random, gl: Any, amd: Any, new: bool) -> tuple[str, Any,
     shape = [1 << rng.randint(4, 7), 1 << rng.randint(5, 7)]
     warps = split(rng, 2, 2)
     if kind == "mma" and rng.random() < 0.5:
-        return "tensor", gl.NVMMADistributedLayout(
-            [3, 0], [4, 1], [16, rng.choice([8, 16, 64]), 16], cga(rng, 2)
-        ), shape
+        return (
+            "tensor",
+            gl.NVMMADistributedLayout(
+                [3, 0], [4, 1], [16, rng.choice([8, 16, 64]), 16], cga(rng, 2)
+            ),
+            shape,
+        )
     if kind in ("mma", "dot"):
         mma = gl.NVMMADistributedLayout([2, 0], warps, [16, 8], cga(rng, 2))
         width = rng.choice([1, 2, 4])
@@ -78,30 +84,53 @@ def layouts(rng: random.Random, gl: Any, amd: Any, new: bool) -> tuple[str, Any,
         flag = rng.random() < 0.5
         if not new:
             tiles = split(rng, 2, rng.randint(0, 1))
-            return "tensor", amd.AMDWMMALayout(
-                version, flag, warps, instr, tiles, cga(rng, 2)
-            ), shape
-        return "tensor", amd.AMDWMMALayout(
-            version, flag, [[0, 1], [1, 0]], rng.choice([[], [[0, 2]]]), instr, cga(rng, 2)
-        ), shape
+            return (
+                "tensor",
+                amd.AMDWMMALayout(version, flag, warps, instr, tiles, cga(rng, 2)),
+                shape,
+            )
+        return (
+            "tensor",
+            amd.AMDWMMALayout(
+                version,
+                flag,
+                [[0, 1], [1, 0]],
+                rng.choice([[], [[0, 2]]]),
+                instr,
+                cga(rng, 2),
+            ),
+            shape,
+        )
     units = [[1 << i, 0] for i in range(4)] + [[0, 1 << i] for i in range(5)]
     rng.shuffle(units)
     if kind == "linear":
         cut = rng.randint(0, 4)
         warp = units[cut + 5 :] + [[0, 0]] * rng.randint(0, 1)
-        return "tensor", gl.DistributedLinearLayout(
-            units[:cut], units[cut : cut + 5], warp, [], [16, 32]
-        ), [16, 32]
+        return (
+            "tensor",
+            gl.DistributedLinearLayout(
+                units[:cut], units[cut : cut + 5], warp, [], [16, 32]
+            ),
+            [16, 32],
+        )
     if kind == "shared_linear":
         units[3][0] ^= units[3][1] & 15
-        return "memdesc", gl.SharedLinearLayout(units, alignment=rng.choice([16, 128])), [
-            16,
-            32,
-        ]
+        return (
+            "memdesc",
+            gl.SharedLinearLayout(units, alignment=rng.choice([16, 128])),
+            [
+                16,
+                32,
+            ],
+        )
     if kind == "padded":
         pairs = [[32, rng.choice([4, 8])], [128, 8]][: rng.randint(1, 2)]
         if rng.random() < 0.5:
-            return "memdesc", gl.PaddedSharedLayout(pairs, units, [], [16, 32]), [16, 32]
+            return (
+                "memdesc",
+                gl.PaddedSharedLayout(pairs, units, [], [16, 32]),
+                [16, 32],
+            )
         order = rng.sample([0, 1], 2)
         layout = gl.PaddedSharedLayout.with_identity_for(pairs, [16, 32], order)
         return "memdesc", layout, [16, 32]
@@ -109,15 +138,26 @@ def layouts(rng: random.Random, gl: Any, amd: Any, new: bool) -> tuple[str, Any,
         order = rng.sample(range(rank), rank)
         vec, per, most = (1 << rng.randint(0, 3) for _ in range(3))
         sizes = [1 << rng.randint(3, 6) for _ in range(rank)]
-        return "memdesc", gl.SwizzledSharedLayout(
-            vec, per, most, order, cga(rng, rank)
-        ), sizes
+        return (
+            "memdesc",
+            gl.SwizzledSharedLayout(vec, per, most, order, cga(rng, rank)),
+            sizes,
+        )
     bits = rng.choice([8, 16, 32])
     fp4 = bits == 8 and rng.random() < 0.3
     swizzle = 128 if fp4 else rng.choice([0, 32, 64, 128])
-    return "memdesc", gl.NVMMASharedLayout(
-        swizzle, bits, 2, rng.random() < 0.5 and swizzle > 0 and not fp4, fp4, cga(rng, 2)
-    ), [256, 256]
+    return (
+        "memdesc",
+        gl.NVMMASharedLayout(
+            swizzle,
+            bits,
+            2,
+            rng.random() < 0.5 and swizzle > 0 and not fp4,
+            fp4,
+            cga(rng, 2),
+        ),
+        [256, 256],
+    )
 
 
 def to_bases(layout: Any) -> dict[str, Any]:

@@ -1,0 +1,109 @@
+"""Parameters of the encodings of registers as Triton prints them."""
+
+from typing import Any
+
+from algebra.encodings import AmdWmma
+from algebra.errors import UnsupportedLayoutError
+
+from .fields import OLD, Pairs, Print, Writer, bases, braces, cga
+
+
+def _blocked(encoding: Any, release: str, show: Print) -> Pairs:
+    return [
+        ("sizePerThread", encoding.size_per_thread),
+        ("threadsPerWarp", encoding.threads_per_warp),
+        ("warpsPerCTA", encoding.warps_per_cta),
+        ("order", encoding.order),
+        *cga(encoding),
+    ]
+
+
+def _slice(encoding: Any, release: str, show: Print) -> Pairs:
+    return [("dim", encoding.dim), ("parent", show(encoding.parent))]
+
+
+def _dot_operand(encoding: Any, release: str, show: Print) -> Pairs:
+    width = [("kWidth", encoding.k_width)] if encoding.k_width else []
+    parent = show(encoding.parent)
+    return [("opIdx", encoding.op_idx), ("parent", parent), *width]
+
+
+def _nvidia_mma(encoding: Any, release: str, show: Print) -> Pairs:
+    return [
+        ("versionMajor", encoding.version[0]),
+        ("versionMinor", encoding.version[1]),
+        ("warpsPerCTA", encoding.warps_per_cta),
+        *cga(encoding),
+        ("instrShape", encoding.instr_shape),
+    ]
+
+
+def _amd_mfma(encoding: Any, release: str, show: Print) -> Pairs:
+    pairs = [
+        ("version", encoding.version),
+        ("warpsPerCTA", encoding.warps_per_cta),
+        ("instrShape", encoding.instr_shape),
+        ("isTransposed", encoding.is_transposed),
+        *cga(encoding),
+    ]
+    if any(tiles > 1 for tiles in encoding.tiles_per_warp):
+        pairs.append(("tilesPerWarp", encoding.tiles_per_warp))
+    if encoding.element_bit_width != 32:
+        pairs.append(("elementBitWidth", encoding.element_bit_width))
+    return pairs
+
+
+def _amd_wmma(encoding: Any, release: str, show: Print) -> Pairs:
+    instr: Pairs = []
+    if encoding.instr_shape != (16, 16, 16):
+        instr = [("instrShape", encoding.instr_shape)]
+    head = [("version", encoding.version), ("isTranspose", encoding.is_transposed)]
+    if release == OLD:
+        warps, tiles = _wmma_lists(encoding)
+        spread = [("tilesPerWarp", tiles)] if max(tiles) > 1 else []
+        return [*head, ("warpsPerCTA", warps), *cga(encoding), *spread, *instr]
+    layout = bases(encoding.cta_layout, ("register", "warp"), optional=2)
+    return [*head, ("ctaLayout", braces(layout)), *cga(encoding), *instr]
+
+
+def _wmma_lists(encoding: AmdWmma) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return warps and tiles along each dim, if they say all that the bases say."""
+    lists = []
+    for vectors in (encoding.cta_layout.warp, encoding.cta_layout.register):
+        sizes = [1] * encoding.rank
+        for vector in vectors:
+            for dim, step in enumerate(vector):
+                sizes[dim] <<= step > 0
+        lists.append(tuple(sizes))
+    warps, tiles = lists
+    spelled = AmdWmma.from_warps(
+        version=encoding.version,
+        is_transposed=encoding.is_transposed,
+        warps_per_cta=warps,
+        tiles_per_warp=tiles,
+        instr_shape=encoding.instr_shape,
+        cga=encoding.cga,
+    )
+    if spelled != encoding:
+        raise UnsupportedLayoutError(
+            f"release {OLD} spells amd_wmma with warpsPerCTA and tilesPerWarp, which "
+            f"cannot say cta_layout={encoding.cta_layout}; print a later release",
+            cta_layout=encoding.cta_layout,
+        )
+    return warps, tiles
+
+
+def _registers(encoding: Any, release: str, show: Print) -> Pairs:
+    return bases(encoding, ("register", "lane", "warp", "block"))
+
+
+REGISTER_WRITERS: dict[str, Writer] = {
+    "amd_mfma": _amd_mfma,
+    "amd_wmma": _amd_wmma,
+    "blocked": _blocked,
+    "dot_operand": _dot_operand,
+    "linear": _registers,
+    "nvidia_mma": _nvidia_mma,
+    "slice": _slice,
+}
+"""Writers by the kind of encoding."""
