@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from algebra.dims import LANE, REGISTER, WARP
-from algebra.errors import EncodingError
+from algebra.errors import EncodingError, UnsupportedLayoutError
 from algebra.layout import LinearLayout
 
 from .cga import ONE_CTA, Cga
@@ -200,9 +200,15 @@ class AmdWmma:
         alloc_shape: Sequence[int] | None = None,
         element_bits: int | None = None,
     ) -> LinearLayout:
-        """Return the map from (register, lane, warp, block); see ``Encoding``."""
+        """Return the map from (register, lane, warp, block); see ``Encoding``.
+
+        Raises:
+            EncodingError: M or N of the tensor is smaller than the instruction's.
+            UnsupportedLayoutError: an instruction that came with release 3.8.
+        """
         check_release(release)
         check_no_view(self.kind, shape, alloc_shape)
+        self._check_known(release)
         rank = self.rank
         tile = Tile(shape_bits(self.kind, shape, rank), self.cga)
         m_dim, n_dim = rank - 2, rank - 1
@@ -216,9 +222,8 @@ class AmdWmma:
                     shape=tuple(shape),
                     instr_shape=self.instr_shape,
                 )
-        fast, slow, slow_size = (
-            (m_dim, n_dim, n) if self.is_transposed else (n_dim, m_dim, m)
-        )
+        # transposed, the 32 x 16 instruction has its long side along N
+        fast, slow = (m_dim, n_dim) if self.is_transposed else (n_dim, m_dim)
         if self.version == 1:
             tile.identity(LANE, fast, LANES)
             tile.identity(LANE, slow, 2)
@@ -227,7 +232,7 @@ class AmdWmma:
             tile.identity(REGISTER, slow, 8)
             tile.identity(LANE, fast, LANES)
             tile.identity(LANE, slow, 2)
-            tile.identity(REGISTER, slow, slow_size // 16)
+            tile.identity(REGISTER, slow, m // 16)
         self._place(tile, None)
         return tile.finish(matrix_order(rank, True))
 
@@ -239,6 +244,7 @@ class AmdWmma:
         From 3.8 on CTAs along K hold copies; before, they split K, and the repetition
         along K comes before that of the instructions.
         """
+        self._check_known(release)
         rank = self.rank
         bits = shape_bits(f"dot_operand of {self.kind}", shape, rank)
         k_dim, other = operand_order(op_idx, rank)[:2]
@@ -258,6 +264,14 @@ class AmdWmma:
         tile.identity(REGISTER, other, self.instr_shape[side] // LANES)
         self._place(tile, k_dim)
         return tile.finish(operand_order(op_idx, rank))
+
+    def _check_known(self, release: str) -> None:
+        if release in BEFORE_3_8 and self.instr_shape[0] == 32:
+            raise UnsupportedLayoutError(
+                "amd_wmma of 32 x 16 exists from release 3.8 on, got "
+                f"release={release}; take a later one",
+                release=release,
+            )
 
     def _place(self, tile: Tile, gone: int | None) -> None:
         """Put instructions where ``cta_layout`` says, without the dim ``gone``."""
