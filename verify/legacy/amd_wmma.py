@@ -96,7 +96,8 @@ def amd_wmma(
     m, n = rank - 2, rank - 1
     fast, slow = (m, n) if is_transposed else (n, m)
     size: list[Extent] = [1] * rank
-    size[m], size[n] = instr_shape[:2]
+    # transposed, the 32 x 16 instruction has its long side along columns
+    size[slow], size[fast] = instr_shape[:2]
 
     def inside(counters: Sequence[Index], lane: Index) -> list[Index]:
         element, half = counters
@@ -108,7 +109,7 @@ def amd_wmma(
             place[slow] = lane // 16 * 8 + element + half * 16
         return place
 
-    digits = (Digit(slow, 8), Digit(slow, instr_shape[slow - m] // 16))
+    digits = (Digit(slow, 8), Digit(slow, instr_shape[0] // 16))
     return _placed(shape, size, digits, inside, placement, RESULT)
 
 

@@ -40,7 +40,7 @@ def _construct(cls: Any, **given: Any) -> Any:
         if "cga_layout" not in names:
             raise NotExposedError(f"{cls.__name__} takes no cga_layout")
         given["cga_layout"] = bases
-    missing = {k for k, v in given.items() if k not in names and v is not None}
+    missing = {k for k, v in given.items() if k not in names and v}
     if missing:
         raise NotExposedError(f"{cls.__name__} takes no {sorted(missing)}")
     return cls(**{k: v for k, v in given.items() if k in names})
@@ -145,7 +145,7 @@ def _tensor_memory(e: dict[str, Any]) -> Any:
         block=[e["block_m"], e["block_n"]],
         col_stride=e["col_stride"],
         two_ctas=e["two_ctas"],
-        fp4_padded=e["fp4_padded"] or None,
+        fp4_padded=e["fp4_padded"],
         cga_layout=_bases(e),
     )
 
