@@ -104,8 +104,9 @@ class MfmaScale:
 class WmmaScale:
     """Scales of AMD's scaled WMMA (gfx1250).
 
-    Half a warp is enough for a tile; the other half holds copies, or the scales of the
-    next tile, if the instruction can select them.
+    Half a warp is enough for the scales of a 16 x 16 instruction: the other half holds
+    those of the next one, or copies. For a 32 x 16 instruction a warp holds the scales
+    of the side of 32.
 
     Attributes:
         op_idx: 0 for the scales of A, 1 for those of B.
@@ -175,21 +176,22 @@ class WmmaScale:
         tile.identity(REGISTER, 1, scales)
         tile.identity(LANE, 0, HALF_LANES)
         side = self.instr_shape[1 - self.op_idx if self.is_transposed else self.op_idx]
-        registers = [
-            step for basis in self.cta_layout.register if (step := basis[self.op_idx])
-        ]
-        start = 4
         tile.identity(REGISTER, 1, max(shape[1] // scales, 1))
         if side == 32:
             tile.identity(LANE, 0, 2)
-            start = 5
-        elif registers and self.instr_shape[0] == 16:
-            tile.vector(LANE, (registers.pop(0) << start, 0))
-        else:
+        self._place(tile, side)
+        tile.repeat(REGISTER, (1, 0))
+        if self.instr_shape[0] == 16:
+            tile.move(REGISTER, LANE, tile.filled[1])
+        elif side == 16:
             tile.zeros(LANE, 2)
-        for step in registers:
-            tile.vector(REGISTER, (step << start, 0))
-        for basis in self.cta_layout.warp:
-            tile.vector(WARP, (basis[self.op_idx] << start, 0))
-        tile.cover(0, self.cta_layout.sizes(2)[self.op_idx] << start)
         return tile.finish((1, 0))
+
+    def _place(self, tile: Tile, side: int) -> None:
+        """Put instructions where ``cta_layout`` says along the rows of the scales."""
+        for basis in self.cta_layout.register:
+            if basis[self.op_idx]:
+                tile.vector(REGISTER, (basis[self.op_idx] * side, 0))
+        for basis in self.cta_layout.warp:
+            tile.vector(WARP, (basis[self.op_idx] * side, 0))
+        tile.cover(0, self.cta_layout.sizes(2)[self.op_idx] * side)

@@ -14,6 +14,9 @@ from .cga import Cga
 from .nvidia_mma import NvidiaMma
 from .parameters import check_no_view, check_release, choice, integer, power
 
+WMMA_WIDTHS = {1: (8, 16), 2: (4, 8, 16)}
+"""Widths of WMMA operands for the versions that allow not all [elements]."""
+
 Parent = Blocked | NvidiaMma | AmdMfma | AmdWmma
 
 
@@ -62,6 +65,9 @@ class DotOperand:
             integer("dot_operand of blocked", "rank", self.parent.rank, low=2)
         else:
             power(f"dot_operand of {self.parent.kind}", "k_width", self.k_width)
+        if isinstance(self.parent, AmdWmma) and self.parent.version in WMMA_WIDTHS:
+            widths = WMMA_WIDTHS[self.parent.version]
+            choice("dot_operand of this amd_wmma", "k_width", self.k_width, widths)
         if isinstance(self.parent, NvidiaMma) and self.parent.version[0] == 3:
             choice("dot_operand of nvidia_mma version 3", "op_idx", self.op_idx, (0,))
 

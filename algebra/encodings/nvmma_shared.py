@@ -118,12 +118,13 @@ class NvmmaShared:
         others = [dim for dim in reversed(range(self.rank)) if dim != contiguous]
         rows = box[-1] if self.transposed else sum(box[dim] for dim in others)
         if tile.limits[contiguous] < columns or 1 << rows < ROWS:
+            per_cta = [1 << limit for limit in tile.limits]
             raise EncodingError(
                 f"nvmma_shared needs at least {1 << columns} elements in dim "
                 f"{contiguous} and {ROWS} rows in the others (transposed: in the last) "
-                f"for each CTA, got {[1 << limit for limit in tile.limits]} for each CTA; "
-                "take a smaller swizzle_byte_width or a larger tensor",
-                per_cta=tuple(1 << limit for limit in tile.limits),
+                f"for each CTA, got {per_cta} for each CTA; take a smaller "
+                "swizzle_byte_width or a larger tensor",
+                per_cta=tuple(per_cta),
             )
         box[contiguous] = columns
         place: list[tuple[int, int]] = []

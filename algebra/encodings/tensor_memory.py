@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from algebra.errors import EncodingError
+from algebra.errors import EncodingError, UnsupportedLayoutError
 from algebra.layout import LinearLayout
 
 from .cga import ONE_CTA, Cga
@@ -112,6 +112,13 @@ class TensorMemory:
             tile = Tile(bits, ONE_CTA, (ROW, COL))
             pair = pair and self.block_m == 64 and limits[0] < bits[0]
             tile.limits = [limits[0] + pair, limits[1]]
+            if pair and self.block_n >> limits[1] > 1:
+                raise UnsupportedLayoutError(
+                    "tensor_memory with two_ctas and block_m=64 has no layout before "
+                    f"release 3.8 where block_n={self.block_n} is more than the "
+                    f"{1 << limits[1]} columns of a CTA; take a smaller block_n",
+                    block_n=self.block_n,
+                )
         else:
             tile = Tile(bits, self.cga, (ROW, COL))
             if pair and (not bases or self.cga.bases[0] != (1, 0)):

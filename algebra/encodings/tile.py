@@ -141,6 +141,15 @@ class Tile:
         """Forget the bits of ``in_dim`` that reach nothing new."""
         self._columns[in_dim] = [column for column in self._columns[in_dim] if column]
 
+    def move(self, source: str, target: str, index: int) -> None:
+        """Move bit ``index`` of ``source`` to the end of ``target``.
+
+        Where ``source`` has no such bit, the new one is a zero: a broadcast.
+        """
+        columns = self._columns[source]
+        moved = columns.pop(index) if index < len(columns) else 0
+        self._columns[target].append(moved)
+
     def finish(self, order: Iterable[int]) -> LinearLayout:
         """Repeat over the part of one CTA, put the CTA's bits on top.
 
