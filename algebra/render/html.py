@@ -40,7 +40,7 @@ def to_html(
         (True, True)
     """
     key = check_key(layout, color_by)
-    picture = to_svg(layout, color_by=key, element_bits=element_bits, clip=clip)
+    picture = to_svg(layout, color_by=color_by, element_bits=element_bits, clip=clip)
     keys = colour_keys(layout)
     switch = "".join(
         f'<label><input type="radio" name="key" value="{escape(name)}"'

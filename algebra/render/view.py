@@ -246,7 +246,7 @@ def _joined(parts: dict[str, str]) -> str:
     if REGISTER in rest:
         text += f":{rest.pop(REGISTER)}"
     if WARP in rest:
-        text = f"{rest.pop(WARP)}/{text}"
+        text = f"{rest.pop(WARP)}/{text}".rstrip("/")
     block = f"{rest.pop(BLOCK)}." if BLOCK in rest else ""
     return block + ",".join(([text] if text else []) + list(rest.values()))
 

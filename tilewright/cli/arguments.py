@@ -11,7 +11,7 @@ from algebra.encodings import Encoding
 from algebra.ttgir import parse_encoding
 
 from .failures import InputError
-from .files import read_text
+from .files import read_stream, read_text
 
 ENCODING_HELP = (
     "TTGIR text (#ttg.blocked<{...}>), a constructor (Blocked(...)), @FILE, or - for "
@@ -35,7 +35,7 @@ def read_encoding(text: str) -> Encoding:
         ParseError: the text is not the spelling of an encoding.
     """
     if text == "-":
-        text = sys.stdin.read()
+        text = read_stream(sys.stdin)
     elif text.startswith("@"):
         text = read_text(Path(text[1:]))
     return parse_encoding(text)
@@ -52,7 +52,7 @@ def read_shape(text: str) -> list[int]:
         ([64, 32], [8, 4, 2])
     """
     sizes = re.split(r"\s*[x,]\s*", text.strip().strip("[]()"))
-    if not all(re.fullmatch("[0-9]+", size) and int(size) for size in sizes):
+    if not all(re.fullmatch("[0-9]{1,40}", size) and int(size) for size in sizes):
         raise InputError(
             "a shape is a list of positive sizes, got "
             f"--shape {text!r}; write 64x64 or 64,64"

@@ -4,7 +4,7 @@ import os
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TextIO
 
 from .failures import InputError, cannot
 
@@ -45,6 +45,21 @@ def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
 def write_text(path: Path, text: str) -> None:
     """Write a text file whole; see ``write_whole``."""
     write_whole(path, lambda file: file.write(text.encode()))
+
+
+def read_stream(stream: TextIO) -> str:
+    """Return the text of a stream.
+
+    Raises:
+        InputError: it is not text.
+    """
+    try:
+        return stream.read()
+    except UnicodeDecodeError as error:
+        raise InputError(
+            "needed text on standard input, got bytes that are not UTF-8; "
+            "pass the text of an encoding"
+        ) from error
 
 
 def read_text(path: Path) -> str:

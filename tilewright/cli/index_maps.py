@@ -52,7 +52,7 @@ AXES = {
 CHANNELS_LAST = {"height": -3, "width": -2, "channels": -1}
 
 _NAME = re.compile(r"\s*([a-z][a-z0-9_]*)\s*(\(.*\))?\s*", re.DOTALL)
-_IMAGES = re.compile(r"\s*\[?\s*\d+(\s*,\s*\d+)*\s*\]?\s*")
+_IMAGES = re.compile(r"\s*\[?\s*\d{1,99}(\s*,\s*\d{1,99})*\s*\]?\s*")
 
 
 def read_index_map(

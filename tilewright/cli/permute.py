@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from tokenize import TokenError
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,6 +16,17 @@ if TYPE_CHECKING:
     import numpy as np
 
 MAGIC = b"\x93NUMPY"
+MALFORMED = (
+    ValueError,
+    EOFError,
+    MemoryError,
+    OverflowError,
+    SyntaxError,
+    TypeError,
+    TokenError,
+)
+"""What numpy raises for a file that only begins like a .npy file."""
+
 OPAQUE = {1: "u1", 2: "u2", 4: "u4", 8: "u8", 16: "c16"}
 """Size of an element [bytes] -> the type that its bytes travel as."""
 
@@ -82,12 +94,11 @@ def load(path: Path) -> "np.ndarray[Any, Any]":
                     f"{start!r}; write it with numpy.save"
                 )
             file.seek(0)
-            return np.ascontiguousarray(
-                np.lib.format.read_array(file, allow_pickle=False)
-            )
+            array = np.lib.format.read_array(file, allow_pickle=False)
+            return np.asarray(array, order="C")
     except OSError as error:
         raise cannot("read", path, error, "check the path") from error
-    except ValueError as error:
+    except MALFORMED as error:
         raise InputError(
             f"needed a .npy file of numbers, got {str(path)!r}: {error}; write it with "
             "numpy.save(..., allow_pickle=False)"
@@ -113,7 +124,7 @@ def _permuted(array: "np.ndarray[Any, Any]", layout: Any) -> "np.ndarray[Any, An
             f"permute needs elements of {list(OPAQUE)} bytes, got dtype={array.dtype} "
             f"of {width} bytes; view the array as bytes first"
         )
-    tensor = torch.from_numpy(array.view(OPAQUE[width]).reshape(-1))
+    tensor = torch.from_numpy(array.reshape(-1).view(OPAQUE[width]))
     moved = compiler.permute(tensor, layout).numpy()
     result: np.ndarray[Any, Any] = moved.view(array.dtype).reshape(array.shape)
     return result
