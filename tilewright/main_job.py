@@ -4,13 +4,15 @@ Each step ends with lines for a person and a verdict; a step that finds somethin
 does not keep the others from running.
 """
 
+import json
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from algebra.encodings import DotOperand, NvidiaMma
+from algebra.encodings import DotOperand, NvidiaMma, from_dict
 from algebra.render import Clip, element_table
 from algebra.verdict import Proved
 from compiler.convert import Movement, classify
@@ -30,8 +32,8 @@ MODELLED = (
     "blocked",
     "slice",
     "dot_operand",
-    "nvidia_mma v2",
-    "nvidia_mma v3",
+    "nvidia_mma_v2",
+    "nvidia_mma_v3",
     "swizzled_shared",
 )
 """The six kinds that have an independent index formula."""
@@ -122,33 +124,53 @@ def main_job(begin: Callable[[str], None] = lambda name: None) -> Report:
 
 
 def prove_vectors() -> Finding:
-    """Prove each encoding of the vectors equal to its index formula, everywhere."""
-    from proofs.vectors import vectors
+    """Compare each vector with its layout, and prove that with its index formula.
+
+    A vector holds the bases that the Triton wheel computed; the proof is about every
+    position, against a formula that knows nothing of linear layouts.
+    """
     from verify.equivalence import prove_encoding
 
     proved: Counter[str] = Counter()
     wrong = []
-    for encoding, shape in vectors():
-        kind = kind_of(encoding)
-        if kind not in MODELLED:
-            continue
-        verdict = prove_encoding(encoding, shape)
-        if isinstance(verdict, Proved):
-            proved[kind] += 1
-        else:
-            wrong.append(f"{encoding!r}, shape {list(shape)}: {verdict}")
+    for kind, release, vectors in recorded():
+        for vector in vectors:
+            encoding, shape = from_dict(vector["encoding"]), vector["shape"]
+            layout = encoding.to_linear_layout(shape, release=release)
+            about = f"{encoding!r}, shape {shape}"
+            if plain(layout.bases) != vector["bases"]:
+                wrong.append(f"{about}: the wheel's bases are {vector['bases']}")
+                continue
+            verdict = prove_encoding(encoding, shape, release=release)
+            if isinstance(verdict, Proved):
+                proved[kind] += 1
+            else:
+                wrong.append(f"{about}: {verdict}")
     missing = [kind for kind in MODELLED if not proved[kind]]
-    lines = [f"{kind:16} {proved[kind]:5} proved" for kind in MODELLED]
+    lines = [
+        f"{kind:16} {proved[kind]:4} equal to Triton's and proved" for kind in proved
+    ]
     lines += wrong[:5] + [f"nothing proved for {kind}" for kind in missing]
     facts = {"proved": dict(proved), "wrong": len(wrong)}
     return not wrong and not missing, lines, facts
 
 
-def kind_of(encoding: Any) -> str:
-    """Return the kind of an encoding, for tensor cores with their version."""
-    if isinstance(encoding, NvidiaMma):
-        return f"{encoding.kind} v{encoding.version[0]}"
-    return str(encoding.kind)
+def recorded() -> Iterator[tuple[str, str, list[dict[str, Any]]]]:
+    """Yield kind, Triton release and vectors of each file of the package data."""
+    for file in sorted((files("proofs") / "vectors").iterdir(), key=lambda it: it.name):
+        if file.name.endswith(".json"):
+            content = json.loads(file.read_text())
+            yield content["kind"], content["release"], content["vectors"]
+
+
+def plain(bases: dict[str, tuple[tuple[int, ...], ...]]) -> dict[str, list[list[int]]]:
+    """Return bases as JSON has them.
+
+    Example:
+        >>> plain({"lane": ((1, 0),)})
+        {'lane': [[1, 0]]}
+    """
+    return {dim: [list(vector) for vector in vectors] for dim, vectors in bases.items()}
 
 
 def show_layout() -> Finding:
