@@ -6,7 +6,7 @@ of a square matrix and a constant, packed in ints.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from functools import lru_cache
 
 from algebra import AffineLayout, LinearLayout
 from algebra.errors import BasisError, NotInvertibleError, UnsupportedLayoutError
@@ -55,8 +55,8 @@ class IndexMap:
                 kernel=null[0],
             )
 
-    @classmethod
-    def from_layout(cls, layout: object) -> Self:
+    @staticmethod
+    def from_layout(layout: object) -> "IndexMap":
         """Read a layout as a map of flat indices.
 
         Several in-dims or out-dims are flattened minor to major: the first dim takes
@@ -76,26 +76,13 @@ class IndexMap:
             >>> IndexMap.from_layout(layout).columns
             (2, 4, 1)
         """
-        linear, offset = layout, 0
-        if isinstance(layout, AffineLayout):
-            linear, offset = layout.linear, layout.packed_offset
-        if not isinstance(linear, LinearLayout):
+        if not isinstance(layout, LinearLayout | AffineLayout):
             raise UnsupportedLayoutError(
                 "a LinearLayout or an AffineLayout was needed, got "
                 f"layout={layout!r} of type {type(layout).__name__}; build one with "
                 "LinearLayout.from_bases, or find one with algebra.why_not_linear"
             )
-        in_bits, out_bits = sum(linear.in_bits), sum(linear.out_bits)
-        if in_bits != out_bits:
-            null = kernel(linear.columns)
-            witness = f"; index {null[0]} lands on index 0's place" if null else ""
-            raise NotInvertibleError(
-                "a permutation needs as many out bits as in bits, got "
-                f"in_bits={in_bits}, out_bits={out_bits}{witness}; resize the smaller "
-                "side, or split the surplus off as a batch",
-                kernel=null[0] if null else None,
-            )
-        return cls(tuple(linear.columns), offset)
+        return _flatten(layout)
 
     @property
     def bits(self) -> int:
@@ -148,6 +135,25 @@ class IndexMap:
         Law: ``f.refine().coarsen() == f``.
         """
         return IndexMap((1, *(c << 1 for c in self.columns)), self.offset << 1)
+
+
+@lru_cache(maxsize=1024)
+def _flatten(layout: LinearLayout | AffineLayout) -> IndexMap:
+    if isinstance(layout, AffineLayout):
+        linear, offset = layout.linear, layout.packed_offset
+    else:
+        linear, offset = layout, 0
+    in_bits, out_bits = sum(linear.in_bits), sum(linear.out_bits)
+    if in_bits != out_bits:
+        null = kernel(linear.columns)
+        witness = f"; index {null[0]} lands on index 0's place" if null else ""
+        raise NotInvertibleError(
+            "a permutation needs as many out bits as in bits, got "
+            f"in_bits={in_bits}, out_bits={out_bits}{witness}; resize the smaller "
+            "side, or split the surplus off as a batch",
+            kernel=null[0] if null else None,
+        )
+    return IndexMap(linear.columns, offset)
 
 
 def table(vectors: Sequence[int], start: int = 0) -> list[int]:

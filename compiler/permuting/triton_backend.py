@@ -1,5 +1,6 @@
 """Permutations on a GPU: plans as tables for the Triton kernel."""
 
+from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
 from typing import Any
 
@@ -43,20 +44,21 @@ def run_triton(
     program_bits = len(launch.plan.programs)
     kernel = interpreted(permute_kernel) if interpret else permute_kernel
     step = max(_MAX_GRID >> program_bits, 1)
-    for first in range(0, batch, step):
-        count = min(step, batch - first)
-        pieces = (
-            _piece(tensor, first, count, batch, width) for tensor in (source, target)
-        )
-        kernel[(count << program_bits,)](
-            *pieces,
-            table,
-            map.bits,
-            program_bits,
-            launch.low_bits,
-            **launch.constants,
-            num_warps=launch.num_warps,
-        )
+    on_device: AbstractContextManager[object]
+    on_device = nullcontext() if interpret else torch.cuda.device(source.device)
+    with on_device:
+        for first in range(0, batch, step):
+            count = min(step, batch - first)
+            kernel[(count << program_bits,)](
+                _piece(source, first, count, batch, width),
+                _piece(target, first, count, batch, width),
+                table,
+                map.bits,
+                program_bits,
+                launch.low_bits,
+                **launch.constants,
+                num_warps=launch.num_warps,
+            )
 
 
 @lru_cache(maxsize=128)

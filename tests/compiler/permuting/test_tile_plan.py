@@ -16,7 +16,8 @@ Images = npt.NDArray[np.int64]
 
 def addresses(basis: tuple[int, ...], columns: int, base: int) -> Images:
     rows = np.array(table(basis[columns:], base))
-    return rows[:, None] ^ np.array(table(basis[:columns]))[None, :]
+    places: Images = rows[:, None] ^ np.array(table(basis[:columns]))[None, :]
+    return places
 
 
 def are_vectors(places: Images, log2_size: int) -> bool:
