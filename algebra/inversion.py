@@ -46,7 +46,7 @@ def preimages(inner: "LinearLayout", outer: "LinearLayout") -> list[int]:
     """Return the columns of C; see ``LinearLayout.invert_and_compose``.
 
     In-dims on which both layouts agree are mapped by the identity and taken out of
-    the system. Where that leaves too few columns to solve it, they are put back.
+    the system. A target that cannot be reached without them is solved with them.
     """
     targets: Sequence[int] = inner.columns
     if inner.out_names != outer.out_names or inner.out_bits != outer.out_bits:
@@ -57,10 +57,16 @@ def preimages(inner: "LinearLayout", outer: "LinearLayout") -> list[int]:
     for here, there, bits in same:
         sources[there : there + bits] = wanted[here : here + bits] = [0] * bits
     solution = smallest_preimages(sources, wanted)
-    if solution is None and same:
-        solution = smallest_preimages(outer.columns, wanted)
     if solution is None:
-        raise _unsolvable(outer, targets)
+        near, everything = gauss.Echelon(sources), gauss.Echelon(outer.columns)
+        solution = []
+        for target in wanted:
+            remainder, preimage = near.reduce(target)
+            if remainder:
+                remainder, preimage = everything.reduce(target)
+            if remainder:
+                raise _unsolvable(outer, target)
+            solution.append(preimage)
     for here, there, bits in same:
         solution[here : here + bits] = [1 << there + i for i in range(bits)]
     return solution
@@ -130,10 +136,8 @@ def _identity_dims(
     return same
 
 
-def _unsolvable(outer: "LinearLayout", targets: Sequence[int]) -> NotSolvableError:
-    """Return the error with an output that ``outer`` does not reach."""
-    image = gauss.Echelon(outer.columns)
-    missing = next(target for target in targets if target not in image)
+def _unsolvable(outer: "LinearLayout", missing: int) -> NotSolvableError:
+    """Return the error for an output that ``outer`` does not reach."""
     vector = basis_vectors.unpack((missing,), outer.out_bits)[0]
     witness = dict(zip(outer.out_names, vector, strict=True))
     return NotSolvableError(

@@ -1,8 +1,8 @@
-"""Judges for operations: the law of each, decided exactly, with the first element that breaks it.
+"""Judges for operations: the law of each, decided exactly, with an element.
 
 Both sides of a law are layouts, and layouts that agree on a basis agree everywhere
-(theorem ``layouts_equal_on_a_basis_are_equal``); so looking at powers of two is looking at
-all elements.
+(theorem ``layouts_equal_on_a_basis_are_equal``); so looking at powers of two is
+looking at all elements.
 """
 
 from collections.abc import Mapping, Sequence
@@ -140,6 +140,9 @@ def restriction_is_right(
     sizes = {name: whole.in_dims[name] for name in ins}
     if dict(part.in_dims) != sizes:
         return Refuted(_outside(sizes, part.in_dims, "in_dim"))
+    sizes = {name: whole.out_dims[name] for name in outs}
+    if part.out_dims != sizes:
+        return Refuted(_outside(sizes, part.out_dims, "out_dim"))
     return Proved(METHOD)
 
 
@@ -176,9 +179,7 @@ def composition_is_right(
                 element(point, f"no image: {middle} is outside", composed.apply(point))
             )
         if composed is not None and composed.apply(point) != outer.apply(middle):
-            return Refuted(
-                element(point, outer.apply(middle), composed.apply(point))
-            )
+            return Refuted(element(point, outer.apply(middle), composed.apply(point)))
     if composed is None:
         return Refuted(element({}, "a composition", "an error"))
     return Proved(METHOD)
@@ -191,13 +192,14 @@ def _outside(
     names = [*expected, *(name for name in got if name not in expected)]
     name = next(n for n in names if expected.get(n, 0) != got.get(n, 0))
     sizes = expected.get(name, 0), got.get(name, 0)
-    point = {name: min(sizes)}
-    return {**element(point, None, None), what: name, "sizes": sizes}
+    sides = [f"a place of {size}" if size > min(sizes) else None for size in sizes]
+    return {**element({name: min(sizes)}, *sides), what: name, "sizes": sizes}
 
 
 def _image(layout: LinearLayout, in_dim: str) -> list[Point]:
     """Return the images of one in-dim's bits, by out-dim name."""
-    return [p for p in map(layout.apply, unit_points(layout.sublayout_of(in_dim)))]
+    part = layout.sublayout([in_dim], layout.out_names)
+    return [part.apply(point) for point in unit_points(part)]
 
 
 def _spread(layout: LinearLayout, index: int) -> Point:
