@@ -14,7 +14,7 @@ Local Open Scope ring_scope.
 
 (** Permuting the input bits and the output bits keeps the rank, so the transpose of a
     surjective layout is surjective, and the same for injective ones.
-    Law of [algebra.LinearLayout.transpose_outs]. *)
+    Law of [algebra.propagate.trans]. *)
 Theorem transpose_of_surjective_is_surjective m n (A : layout m n) (s : 'S_m) (t : 'S_n) :
   \rank (row_perm s (col_perm t A)) = \rank A /\
   row_full (row_perm s (col_perm t A)) = row_full A.
@@ -28,7 +28,7 @@ Qed.
 
 (** Reshape re-brackets the bits of the index or the coordinate and moves none: a
     surjective layout stays surjective, and the bit at each position is the same bit.
-    Law of [algebra.LinearLayout.reshape_outs]. *)
+    Law of [algebra.propagate.reshape]. *)
 Theorem reshape_of_surjective_is_surjective m n m' n' (eqs : (m = m') * (n = n'))
     (A : layout m n) :
   row_full (castmx eqs A) = row_full A /\
@@ -37,7 +37,7 @@ Proof. by case: eqs => e f; subst m' n'; split=> *; rewrite ?castmx_id ?cast_ord
 
 (** Joining two tensors with the same layout appends an out-dim of one bit and an input
     bit that selects it; the join is surjective exactly when the layout was.
-    Law of [algebra.propagation.join]. *)
+    Law of [algebra.propagate.join]. *)
 Theorem join_of_surjective_is_surjective m n (A : layout m n) :
   row_full (product (1%:M : layout 1 1) A) = row_full A.
 Proof.
@@ -46,7 +46,7 @@ Qed.
 
 (** Split takes back what join added, and the halves of a surjective layout are
     surjective.
-    Law of [algebra.propagation.split]. *)
+    Law of [algebra.propagate.split]. *)
 Theorem split_undoes_join_and_keeps_surjective m n (L : layout (1 + m) (1 + n)) :
   ulsubmx L = 1%:M -> ursubmx L = 0 -> dlsubmx L = 0 ->
   L = product (1%:M : layout 1 1) (drsubmx L) /\
@@ -88,7 +88,7 @@ Qed.
 
 (** Broadcasting a dim of size one to two to the k elements appends an identity on k new
     register bits; the result is surjective exactly when the layout was.
-    Law of [algebra.ensure_layout_not_smaller_than]. *)
+    Law of [algebra.propagate.broadcast]. *)
 Theorem broadcast_of_surjective_is_surjective m n k
     (A : layout m n) :
   row_full (product A (1%:M : layout k k)) = row_full A.

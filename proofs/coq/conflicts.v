@@ -148,3 +148,21 @@ have optimal k (W : layout k n) :
   by rewrite addnBA // -subnDA (addnC b) subnDA addnK.
 by exists bank; split=> //; apply: optimal.
 Qed.
+
+(** An access of two to the k elements finds the elements of the first two to the k
+    offsets in the registers of every thread; since these sets are nested, no memory
+    layout gives k to patterns whose registers meet in fewer than k dimensions.
+    Law of [algebra.swizzle_certificate.least_total_wavefronts]. *)
+Theorem low_offsets_are_nested (pattern : finType) n (memory : layout n n)
+    (registers : pattern -> layout n n) (width : pattern -> nat) k :
+  memory \in unitmx -> (k <= n)%N ->
+  (forall i, ((pid_mx (width i) : layout n n) *m memory <= registers i)%MS) ->
+  (k <= \rank (\bigcap_(i | (k <= width i)%N) registers i)%MS)%N.
+Proof.
+move=> unit_m kn wide.
+have rk : \rank ((pid_mx k : layout n n) *m memory) = k.
+  by rewrite mxrankMfree ?row_free_unit // rank_pid_mx.
+rewrite -{1}rk; apply: mxrankS; apply/sub_bigcapmxP => i k_le; apply: submx_trans (wide i).
+apply/submxP; exists (pid_mx k).
+by rewrite mulmxA mul_pid_mx (minn_idPl k_le) (minn_idPr kn).
+Qed.

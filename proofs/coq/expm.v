@@ -35,7 +35,7 @@ Fixpoint pair_evaluate cs (x : pair) : pair :=
 Definition derivative cs A E := (pair_evaluate cs (A, E)).2.
 
 (** The product of two pairs is the product of their blocks: the product rule.
-    Law of [manifolds.expm.frechet]. *)
+    Law of [manifolds.expm]. *)
 Theorem product_of_pairs_is_product_of_blocks (x y : pair) :
   block (pair_mul x y) = block x *m block y.
 Proof.
@@ -50,7 +50,7 @@ Proof. by rewrite /block -scalar_mx_block. Qed.
 
 (** The inverse of a pair is the inverse of its block, so rational functions (Pade) need
     no large block either.
-    Law of [manifolds.expm.frechet]. *)
+    Law of [manifolds.expm]. *)
 Theorem inverse_of_pair_is_inverse_of_block (x : pair) :
   x.1 \in unitmx -> block x *m block (pair_inv x) = 1%:M /\
                     block (pair_inv x) *m block x = 1%:M.
@@ -63,7 +63,7 @@ Qed.
 
 (** Powers of a pair are powers of its block, and the second entry is the sum of the
     words with one direction among the factors: sum of A^i E A^(k-1-i).
-    Law of [manifolds.expm.frechet]. *)
+    Law of [manifolds.expm]. *)
 Theorem power_of_pair_is_sum_over_the_place_of_the_direction A E k :
   block (pair_power (A, E) k) = power (block (A, E)) k /\
   pair_power (A, E) k =
@@ -78,7 +78,7 @@ Qed.
 
 (** Any polynomial of the block is the block of the pair that follows Horner's rule: its
     corner is the derivative.
-    Law of [manifolds.expm.frechet]. *)
+    Law of [manifolds.expm]. *)
 Theorem polynomial_of_block_is_block_of_structured_pair cs A E :
   evaluate cs (block (A, E)) = block (evaluate cs A, derivative cs A E).
 Proof.
@@ -98,7 +98,7 @@ Lemma derivative_cons a cs A E :
 Proof. by rewrite /derivative /= add0r pair_evaluate_fst. Qed.
 
 (** The derivative is linear in its direction.
-    Law of [manifolds.expm.frechet]. *)
+    Law of [manifolds.expm]. *)
 Theorem derivative_is_linear_in_the_direction cs A E F a :
   derivative cs A (a *: E + F) = a *: derivative cs A E + derivative cs A F.
 Proof.
@@ -114,7 +114,7 @@ by rewrite mulmxDr mulmxDl -mulmxA -IH scalar_mxC.
 Qed.
 
 (** Along a commutator [A, Y] the derivative is the commutator [p(A), Y].
-    Law of [manifolds.expm.frechet]. *)
+    Law of [manifolds.expm]. *)
 Theorem derivative_along_a_commutator_is_a_commutator cs A Y :
   derivative cs A (A *m Y - Y *m A) = evaluate cs A *m Y - Y *m evaluate cs A.
 Proof.

@@ -79,7 +79,7 @@ Theorem read_and_written_lines_have_a_common_complement_in_the_tile :
     [/\ (L :&: Z = 0)%MS, (L + Z :=: tile)%MS,
         (source_line :&: Z = 0)%MS & (source_line + Z :=: tile)%MS].
 Proof.
-have [] := @equal_subspaces_have_a_common_complement _ tile <<L>>%MS <<source_line>>%MS.
+have [] := @two_subspaces_have_a_common_complement _ tile <<L>>%MS <<source_line>>%MS.
 - by rewrite genmxE addsmxSl.
 - by rewrite genmxE addsmxSr.
 - by rewrite !mxrank_gen mxrankMfree // row_free_unit unitmx_inv.

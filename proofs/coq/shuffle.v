@@ -55,7 +55,7 @@ Qed.
 
 (** A cycle (r_m l_j .. l_k r_i ..) is the cycle of its lane bits, then the cycle without
     them, then the swap of r_i and l_j.
-    Law of [compiler.convert.shuffle]. *)
+    Law of [compiler.convert.classify]. *)
 Theorem run_of_lane_bits_leaves_its_cycle_at_the_price_of_one_swap
     (r_m l_j r_i : T) (lanes rest : seq T) :
   uniq ((r_m :: l_j :: lanes) ++ r_i :: rest) ->
@@ -91,7 +91,7 @@ Qed.
 
 (** A cycle (r l_j .. l_k) with one register bit is the cycle of its lane bits, then the
     swap of r and l_j.
-    Law of [compiler.convert.shuffle]. *)
+    Law of [compiler.convert.classify]. *)
 Theorem cycle_with_one_register_bit_is_its_lane_cycle_and_one_swap
     (r l_j : T) (lanes : seq T) :
   uniq (r :: l_j :: lanes) ->
@@ -149,7 +149,7 @@ Qed.
 (** Every permutation of register and lane bits is a permutation of the registers, then
     one of the lanes, then disjoint swaps of one register with one lane; there are as
     many swaps as register bits that go to lanes.
-    Law of [compiler.convert.shuffle]. *)
+    Law of [compiler.convert.classify]. *)
 Theorem every_bit_permutation_is_registers_then_lanes_then_swaps P :
   exists in_registers in_lanes swaps : {perm T},
     [/\ P = in_registers * in_lanes * swaps,
@@ -216,7 +216,7 @@ Qed.
 End Decomposition.
 
 (** Exchanging two blocks of bits is three shears: select, shuffle, select.
-    Law of [compiler.convert.shuffle]. *)
+    Law of [compiler.convert.classify]. *)
 Theorem swap_of_register_and_lane_bits_is_three_xor_stages m :
   let select : layout (m + m) (m + m) := block_mx 1%:M 1%:M 0 1%:M in
   let shuffle : layout (m + m) (m + m) := block_mx 1%:M 0 1%:M 1%:M in

@@ -13,7 +13,7 @@ Import GRing.Theory.
 Local Open Scope ring_scope.
 
 (** A space that lies in neither of two subspaces has a vector outside both.
-    Law of [algebra.swizzle.optimal_swizzle]. *)
+    Law of [algebra.bank_map.find_bank_map]. *)
 Theorem two_proper_subspaces_never_cover_a_space m n p q
     (T : layout m n) (A : layout p n) (B : layout q n) :
   ~~ (T <= A)%MS -> ~~ (T <= B)%MS ->
@@ -40,7 +40,7 @@ Qed.
 
 (** Inside T there is, in every dimension, a subspace that meets U and V as little as the
     dimensions allow: its sums with both are as large as they can be.
-    Law of [algebra.swizzle.optimal_swizzle]. *)
+    Law of [algebra.bank_map.find_bank_map]. *)
 Theorem some_subspace_is_in_general_position_to_two n (T U V : layout n n) k :
   (U <= T)%MS -> (V <= T)%MS -> (k <= \rank T)%N ->
   exists Z : layout n n,
@@ -74,8 +74,8 @@ Qed.
 
 (** Two subspaces of equal dimension have a common complement inside any space that holds
     both.
-    Law of [compiler.permute]. *)
-Theorem equal_subspaces_have_a_common_complement n (T U V : layout n n) :
+    Law of [algebra.bank_map.find_bank_map]. *)
+Theorem two_subspaces_have_a_common_complement n (T U V : layout n n) :
   (U <= T)%MS -> (V <= T)%MS -> \rank U = \rank V ->
   exists Z : layout n n,
     [/\ (U :&: Z = 0)%MS, (U + Z :=: T)%MS, (V :&: Z = 0)%MS & (V + Z :=: T)%MS].
