@@ -21,7 +21,7 @@ _LAZY = {
     "permute": "compiler",
     "classify": "compiler.convert",
     "explain": "compiler.convert",
-    "prove_encoding": "verify",
+    "prove_encoding": "verify.equivalence",
     "catalogue": "proofs",
 }
 

@@ -4,15 +4,13 @@ Each step ends with lines for a person and a verdict; a step that finds somethin
 does not keep the others from running.
 """
 
-import json
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from algebra.encodings import DotOperand, NvidiaMma, from_dict
+from algebra.encodings import DotOperand, NvidiaMma
 from algebra.render import Clip, element_table
 from algebra.verdict import Proved
 from compiler.convert import Movement, classify
@@ -27,16 +25,6 @@ WEIGHT = 4096
 
 IMAGES = (12, 4, 256, 256)
 """Shape of the image batch: images, channels, height, width."""
-
-MODELLED = (
-    "blocked",
-    "slice",
-    "dot_operand",
-    "nvidia_mma_v2",
-    "nvidia_mma_v3",
-    "swizzled_shared",
-)
-"""The six kinds that have an independent index formula."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,48 +117,29 @@ def prove_vectors() -> Finding:
     A vector holds the bases that the Triton wheel computed; the proof is about every
     position, against a formula that knows nothing of linear layouts.
     """
+    from proofs.recorded import KINDS, vectors_of
     from verify.equivalence import prove_encoding
 
     proved: Counter[str] = Counter()
     wrong = []
-    for kind, release, vectors in recorded():
-        for vector in vectors:
-            encoding, shape = from_dict(vector["encoding"]), vector["shape"]
-            layout = encoding.to_linear_layout(shape, release=release)
-            about = f"{encoding!r}, shape {shape}"
-            if plain(layout.bases) != vector["bases"]:
-                wrong.append(f"{about}: the wheel's bases are {vector['bases']}")
+    for kind in KINDS:
+        for vector in vectors_of(kind):
+            about = f"{vector.encoding!r}, shape {list(vector.shape)}"
+            if not vector.agrees(vector.layout()):
+                wrong.append(f"{about}: the wheel's bases are {vector.bases}")
                 continue
-            verdict = prove_encoding(encoding, shape, release=release)
+            verdict = prove_encoding(
+                vector.encoding, vector.shape, release=vector.release
+            )
             if isinstance(verdict, Proved):
                 proved[kind] += 1
             else:
                 wrong.append(f"{about}: {verdict}")
-    missing = [kind for kind in MODELLED if not proved[kind]]
-    lines = [
-        f"{kind:16} {proved[kind]:4} equal to Triton's and proved" for kind in proved
-    ]
+    missing = [kind for kind in KINDS if not proved[kind]]
+    lines = [f"{kind:16} {proved[kind]:4} equal to Triton's, proved" for kind in KINDS]
     lines += wrong[:5] + [f"nothing proved for {kind}" for kind in missing]
     facts = {"proved": dict(proved), "wrong": len(wrong)}
     return not wrong and not missing, lines, facts
-
-
-def recorded() -> Iterator[tuple[str, str, list[dict[str, Any]]]]:
-    """Yield kind, Triton release and vectors of each file of the package data."""
-    for file in sorted((files("proofs") / "vectors").iterdir(), key=lambda it: it.name):
-        if file.name.endswith(".json"):
-            content = json.loads(file.read_text())
-            yield content["kind"], content["release"], content["vectors"]
-
-
-def plain(bases: dict[str, tuple[tuple[int, ...], ...]]) -> dict[str, list[list[int]]]:
-    """Return bases as JSON has them.
-
-    Example:
-        >>> plain({"lane": ((1, 0),)})
-        {'lane': [[1, 0]]}
-    """
-    return {dim: [list(vector) for vector in vectors] for dim, vectors in bases.items()}
 
 
 def show_layout() -> Finding:

@@ -1,5 +1,5 @@
 """The command ``tilewright``: one module a subcommand."""
 
-from .app import app, main
+from .app import main
 
-__all__ = ["app", "main"]
+__all__ = ["main"]

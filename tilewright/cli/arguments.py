@@ -24,6 +24,34 @@ Release = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 
 
+def count(text: str) -> int:
+    """Return a positive integer of the command line.
+
+    Example:
+        >>> count("64")
+        64
+    """
+    if not re.fullmatch("[0-9]{1,18}", str(text)) or not int(text):
+        raise typer.BadParameter(f"needed a positive integer, got {text!r}; write 64")
+    return int(text)
+
+
+def seconds(text: str) -> float:
+    """Return a positive number of seconds of the command line.
+
+    Example:
+        >>> seconds("0.5")
+        0.5
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 < value < 1e9:
+        raise typer.BadParameter(f"needed seconds above 0, got {text!r}; write 60")
+    return value
+
+
 def read_encoding(text: str) -> Encoding:
     """Return the encoding of a command line argument.
 

@@ -14,7 +14,7 @@ import typer
 from algebra.verdict import Proved, Refuted, Verdict
 from proofs.theorem import Theorem
 
-from .arguments import ENCODING_HELP, Json, Release, read_encoding, read_shape
+from .arguments import ENCODING_HELP, Json, Release, read_encoding, read_shape, seconds
 from .failures import INTERRUPTED, WRONG, InputError, cannot, one_line
 from .files import read_text
 
@@ -37,7 +37,7 @@ def prove(
         str | None, typer.Option(help="Theorems whose name has this in it, or *.")
     ] = None,
     timeout: Annotated[
-        float, typer.Option(min=0.001, help="Limit of each solver call [s].")
+        float, typer.Option(parser=seconds, help="Limit of each solver call [s].")
     ] = 60.0,
     resume: Annotated[
         Path | None,

@@ -19,7 +19,15 @@ from algebra.render import (
     to_svg,
 )
 
-from .arguments import ENCODING_HELP, Json, Release, Shape, read_encoding, read_shape
+from .arguments import (
+    ENCODING_HELP,
+    Json,
+    Release,
+    Shape,
+    count,
+    read_encoding,
+    read_shape,
+)
 from .files import write_text
 
 CELL_TEXT = 9
@@ -41,11 +49,13 @@ def show(
         typer.Option(help="What colours stand for: lane, warp, register, bank, ..."),
     ] = None,
     element_bits: Annotated[
-        int | None, typer.Option(help="Width of an element [bits], for banks.")
+        int | None,
+        typer.Option(parser=count, help="Width of an element [bits], for banks."),
     ] = None,
-    rows: Annotated[int, typer.Option(help="Rows shown at most.")] = 64,
+    rows: Annotated[int, typer.Option(parser=count, help="Rows shown at most.")] = 64,
     columns: Annotated[
-        int | None, typer.Option(help="Columns shown at most; default: what fits.")
+        int | None,
+        typer.Option(parser=count, help="Columns shown at most; default: what fits."),
     ] = None,
     as_json: Json = False,
 ) -> None:
