@@ -24,7 +24,7 @@ from .legacy import (
     shape_per_block,
     split_of_bases,
 )
-from .models import model_of
+from .models import model_of, split_over_blocks
 from .solver import Z3, prove
 from .terms import ZERO, Formula, Term, all_of, equal, lift, variable
 
@@ -72,9 +72,9 @@ def prove_encoding(
     """
     if layout is None:
         layout = encoding.to_linear_layout(shape, release)
-    bases = encoding.cga.bases
+    bases = split_over_blocks(encoding, release).bases
     split = split_of_bases(shape, bases)
-    model = model_of(encoding, shape_per_block(shape, split), release)
+    model = model_of(encoding, shape_per_block(shape, split), shape, release)
     if model is None:
         return Unknown(
             f"no legacy formula for {encoding.kind}: the encoding is younger than "
@@ -179,9 +179,7 @@ def _prove_shared(
         found = verdict.counterexample
         here = [found.get(dim_name(d), 0) for d in range(len(shape))]
         at = {OFFSET: int(model.offset(here)), BLOCK: found.get(BLOCK, 0)}
-        return _refuted(
-            at, wanted(here, at[BLOCK]), layout, {n: at[n] for n in sizes}
-        )
+        return _refuted(at, wanted(here, at[BLOCK]), layout, {n: at[n] for n in sizes})
     if model.note and isinstance(verdict, Proved):
         return Proved(verdict.method, (*verdict.facts, ("note", model.note)))
     return verdict

@@ -11,6 +11,7 @@ from algebra.encodings import (
     AmdMfma,
     AmdWmma,
     Blocked,
+    Cga,
     DotOperand,
     Encoding,
     NvidiaMma,
@@ -23,24 +24,47 @@ from .legacy import DistributedModel, SharedModel
 
 Model = DistributedModel | SharedModel
 KEEPS_REPEATED_REGISTERS = ("3.6", "3.7", "3.8")
+BEFORE_3_8 = ("3.6", "3.7")
 
 
-def model_of(encoding: Encoding, shape: Sequence[int], release: str) -> Model | None:
+Shape = tuple[int, ...]
+
+
+def model_of(
+    encoding: Encoding, shape: Sequence[int], whole: Sequence[int], release: str
+) -> Model | None:
     """Return the index formula of an encoding for one block.
 
     Args:
         encoding: Any encoding.
         shape: Tensor shape that one block holds.
+        whole: Tensor shape that the cluster holds.
         release: Triton release whose register numbers are meant.
 
     Returns:
         The formula, or ``None`` where the kind has none.
     """
     build = _BUILDERS.get(type(encoding))
-    return build(encoding, tuple(shape), release) if build else None
+    return build(encoding, tuple(shape), tuple(whole), release) if build else None
 
 
-def _blocked(encoding: Blocked, shape: tuple[int, ...], release: str) -> Model:
+def split_over_blocks(encoding: Encoding, release: str) -> Cga:
+    """Return how the blocks of a cluster split the tensor of an encoding.
+
+    An MFMA operand, and until 3.7 a WMMA operand, is split along K like its parent; all
+    others are copied along K.
+    """
+    if isinstance(encoding, Slice):
+        return split_over_blocks(encoding.parent, release).drop(encoding.dim)
+    if isinstance(encoding, DotOperand):
+        parent = encoding.parent
+        old = isinstance(parent, AmdWmma) and release in BEFORE_3_8
+        if old or isinstance(parent, AmdMfma):
+            return parent.cga
+    return encoding.cga
+
+
+def _blocked(encoding: Blocked, shape: Shape, whole: Shape, release: str) -> Model:
     return legacy.blocked(
         shape,
         encoding.size_per_thread,
@@ -51,16 +75,21 @@ def _blocked(encoding: Blocked, shape: tuple[int, ...], release: str) -> Model:
     )
 
 
-def _slice(encoding: Slice, shape: tuple[int, ...], release: str) -> Model | None:
+def _slice(encoding: Slice, shape: Shape, whole: Shape, release: str) -> Model | None:
     dim = encoding.dim
-    parent = model_of(encoding.parent, (*shape[:dim], 1, *shape[dim:]), release)
+    parent = model_of(
+        encoding.parent,
+        (*shape[:dim], 1, *shape[dim:]),
+        (*whole[:dim], 1, *whole[dim:]),
+        release,
+    )
     if not isinstance(parent, DistributedModel):
         return None
     return legacy.slice_of(parent, dim)
 
 
 def _dot_operand(
-    encoding: DotOperand, shape: tuple[int, ...], release: str
+    encoding: DotOperand, shape: Shape, whole: Shape, release: str
 ) -> Model | None:
     parent, op_idx = encoding.parent, encoding.op_idx
     if isinstance(parent, Blocked):
@@ -77,7 +106,8 @@ def _dot_operand(
             shape,
             parent.version[0],
             parent.warps_per_cta,
-            parent.instr_shape,
+            # float64 operands had a tile of 16 rows before 3.8
+            (16, 8) if release in BEFORE_3_8 else parent.instr_shape,
             op_idx,
             encoding.k_width,
         )
@@ -89,6 +119,7 @@ def _dot_operand(
             op_idx,
             encoding.k_width,
             parent.tiles_per_warp,
+            depth=whole[encoding.k_dim],
         )
     return legacy.amd_wmma_operand(
         shape,
@@ -97,16 +128,18 @@ def _dot_operand(
         parent.instr_shape,
         op_idx,
         encoding.k_width,
+        is_transposed=parent.is_transposed,
+        depth=whole[encoding.k_dim] if release in BEFORE_3_8 else None,
     )
 
 
-def _nvidia_mma(encoding: NvidiaMma, shape: tuple[int, ...], release: str) -> Model:
+def _nvidia_mma(encoding: NvidiaMma, shape: Shape, whole: Shape, release: str) -> Model:
     return legacy.nvidia_mma(
         shape, encoding.version[0], encoding.warps_per_cta, encoding.instr_shape
     )
 
 
-def _amd_mfma(encoding: AmdMfma, shape: tuple[int, ...], release: str) -> Model:
+def _amd_mfma(encoding: AmdMfma, shape: Shape, whole: Shape, release: str) -> Model:
     return legacy.amd_mfma(
         shape,
         encoding.warps_per_cta,
@@ -114,6 +147,7 @@ def _amd_mfma(encoding: AmdMfma, shape: tuple[int, ...], release: str) -> Model:
         encoding.is_transposed,
         encoding.tiles_per_warp,
         encoding.element_bit_width,
+        columns=whole[-1],
     )
 
 
@@ -122,7 +156,7 @@ def _placement(encoding: AmdWmma) -> legacy.Placement:
     return legacy.Placement(placed.register, placed.warp)
 
 
-def _amd_wmma(encoding: AmdWmma, shape: tuple[int, ...], release: str) -> Model:
+def _amd_wmma(encoding: AmdWmma, shape: Shape, whole: Shape, release: str) -> Model:
     return legacy.amd_wmma(
         shape,
         encoding.version,
@@ -132,13 +166,15 @@ def _amd_wmma(encoding: AmdWmma, shape: tuple[int, ...], release: str) -> Model:
     )
 
 
-def _swizzled(encoding: SwizzledShared, shape: tuple[int, ...], release: str) -> Model:
+def _swizzled(
+    encoding: SwizzledShared, shape: Shape, whole: Shape, release: str
+) -> Model:
     return legacy.swizzled_shared(
         shape, encoding.vec, encoding.per_phase, encoding.max_phase, encoding.order
     )
 
 
-_BUILDERS: dict[type, Callable[[Any, tuple[int, ...], str], Model | None]] = {
+_BUILDERS: dict[type, Callable[[Any, Shape, Shape, str], Model | None]] = {
     AmdMfma: _amd_mfma,
     AmdWmma: _amd_wmma,
     Blocked: _blocked,

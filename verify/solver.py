@@ -370,7 +370,9 @@ def prove(
         answers.append(answer)
     models = [answer for answer in answers if answer is not False]
     if models and len(models) < len(answers):
-        return Unknown(f"the solvers disagree: {dict(zip(names, answers, strict=True))}")
+        return Unknown(
+            f"the solvers disagree: {dict(zip(names, answers, strict=True))}"
+        )
     if models:
         return Refuted(models[0])
     return Proved(" and ".join(names), tuple(facts))

@@ -96,9 +96,7 @@ class Term:
 
     def __floordiv__(self, size: "int | Size") -> "Term":
         if isinstance(size, Size):
-            return Term(
-                "lshrv", (self, size.exponent), _below(self.ones.bit_length())
-            )
+            return Term("lshrv", (self, size.exponent), _below(self.ones.bit_length()))
         amount = _exponent(size)
         ones = self.ones >> amount
         if not ones:

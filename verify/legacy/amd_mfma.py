@@ -5,8 +5,8 @@ other dim, groups of lanes follow, then further rounds of the whole warp. ``heig
 4, or 1 for float64 results (younger than the pinned commit, like ``tiles_per_warp``:
 a warp may own several neighbouring instruction tiles).
 
-Numbering of operand registers: batch before the free dim, as in the linear layout; the
-upstream loop nest has the batch outermost. That matters for rank 3 alone.
+In a cluster, loops over columns of a result and over K of an operand run over the
+whole tensor, not over the part of one block: what is too much repeats elements.
 """
 
 from collections.abc import Sequence
@@ -31,6 +31,7 @@ def amd_mfma(
     is_transposed: bool,
     tiles_per_warp: Sequence[int] = (),
     element_bit_width: int = 32,
+    columns: Extent | None = None,
 ) -> DistributedModel:
     """Return the index formula of an MFMA result.
 
@@ -41,6 +42,7 @@ def amd_mfma(
         is_transposed: Whether a lane's neighbours lie along columns.
         tiles_per_warp: Neighbouring tiles of one warp, per dim; default 1.
         element_bit_width: Width of a result [bits].
+        columns: Columns of the whole tensor; default those of the block.
 
     Example:
         >>> amd_mfma([16, 16], [1, 1], [16, 16, 16], False).position(3, 17, 0)
@@ -67,7 +69,9 @@ def amd_mfma(
         inside: list[Index] = [0] * rank
         inside[fast] = lane % lanes_fast
         inside[slow] = (
-            lane // lanes_fast * height + element + turn * (height * LANES // lanes_fast)
+            lane // lanes_fast * height
+            + element
+            + turn * (height * LANES // lanes_fast)
         )
         coordinates: list[Index] = [0] * rank
         for place, d in enumerate(order):
@@ -83,8 +87,9 @@ def amd_mfma(
 
     loops = []
     for d in order:
+        whole = shape[d] if d != n or columns is None else columns
         loops.append(Digit(d, neighbours[d] if d >= m else 1))
-        loops.append(Digit(d, ceil_div(shape[d], per_tile[d])))
+        loops.append(Digit(d, ceil_div(whole, per_tile[d])))
     return DistributedModel(
         shape=tuple(shape),
         digits=(Digit(slow, height), Digit(slow, rounds), *loops),
@@ -102,6 +107,7 @@ def amd_mfma_operand(
     op_idx: int,
     k_width: int,
     tiles_per_warp: Sequence[int] = (),
+    depth: Extent | None = None,
 ) -> DistributedModel:
     """Return the index formula of an operand of MFMA in registers.
 
@@ -112,6 +118,7 @@ def amd_mfma_operand(
         op_idx: 0 for A (rows by K), 1 for B (K by columns).
         k_width: Elements along K that lie together in a lane.
         tiles_per_warp: Neighbouring tiles of one warp, per dim; default 1.
+        depth: K of the whole tensor; default that of the block.
 
     Example:
         >>> model = amd_mfma_operand([32, 8], [1, 1], [32, 32, 8], 0, 4)
@@ -127,7 +134,7 @@ def amd_mfma_operand(
     repeats = 16 if wide == LANES else 1
     neighbours = (list(tiles_per_warp) or [1] * rank)[free]
     order = list(reversed(range(rank)))
-    outer = [d for d in range(rank) if d != k_dim]
+    outer = [d for d in order if d != k_dim]
     size: list[Extent] = [1] * rank
     size[free] = wide * neighbours
     warps: list[Extent] = list(warps_per_cta)
@@ -156,7 +163,7 @@ def amd_mfma_operand(
         digits=(
             Digit(k_dim, k_width),
             Digit(k_dim, repeats),
-            Digit(k_dim, ceil_div(shape[k_dim], k_tile)),
+            Digit(k_dim, ceil_div(shape[k_dim] if depth is None else depth, k_tile)),
             Digit(free, neighbours),
             *(Digit(d, ceil_div(shape[d], per_tile[d])) for d in outer),
         ),

@@ -5,7 +5,7 @@ warp hold alternating rows, in versions 2 and 3 the upper and the lower eight ro
 Where the tiles of a block go was ``warps_per_cta`` at the pinned commit, columns
 fastest; it has since become one vector a bit (``placement``), of which that is a case.
 
-Register numbers of operands run along all of K first, as in the upstream loop nest.
+Register numbers of operands run along K first, as in the upstream loop nest.
 """
 
 from collections.abc import Callable, Sequence
@@ -110,7 +110,7 @@ def amd_wmma(
         return place
 
     digits = (Digit(slow, 8), Digit(slow, instr_shape[0] // 16))
-    return _placed(shape, size, digits, inside, placement, RESULT)
+    return _placed(shape, size, digits, inside, placement, RESULT, [n, m])
 
 
 def amd_wmma_operand(
@@ -120,6 +120,9 @@ def amd_wmma_operand(
     instr_shape: Sequence[int],
     op_idx: int,
     k_width: int,
+    *,
+    is_transposed: bool = False,
+    depth: int | None = None,
 ) -> DistributedModel:
     """Return the index formula of an operand of WMMA in registers.
 
@@ -130,6 +133,9 @@ def amd_wmma_operand(
         instr_shape: Rows, columns and K of the instruction.
         op_idx: 0 for A (rows by K), 1 for B (K by columns).
         k_width: Elements along K that lie together in a lane.
+        is_transposed: Whether the result is.
+        depth: K of the whole tensor: number registers along all of it first, as until
+            Triton 3.7. Default: the places of a block come before repetition.
 
     Example:
         >>> model = amd_wmma_operand([16, 16], 2, Placement(), [16, 16, 16], 0, 8)
@@ -143,9 +149,13 @@ def amd_wmma_operand(
     rounds = max(1, instr_shape[2] // (2 * k_width))
     halves = 1 if version == 1 else 2
     k_tile = halves * k_width * rounds
+    k_tiles = 1
+    if depth is not None:
+        k_tiles = max(1, depth // max(instr_shape[2], 2 * k_width))
+    high_size = instr_shape[1 - op_idx if is_transposed else op_idx]
     size: list[Extent] = [1] * rank
-    size[k_dim] = shape[k_dim]
-    size[free] = instr_shape[op_idx]
+    size[k_dim] = k_tile * k_tiles
+    size[free] = high_size
 
     def inside(counters: Sequence[Index], lane: Index) -> list[Index]:
         element, turn, k_tile_id, high = counters
@@ -159,10 +169,11 @@ def amd_wmma_operand(
     digits = (
         Digit(k_dim, k_width),
         Digit(k_dim, rounds),
-        Digit(k_dim, ceil_div(shape[k_dim], k_tile)),
-        Digit(free, instr_shape[op_idx] // 16),
+        Digit(k_dim, k_tiles),
+        Digit(free, high_size // 16),
     )
-    return _placed(shape, size, digits, inside, placement.without(k_dim), OPERAND)
+    own = placement.without(k_dim)
+    return _placed(shape, size, digits, inside, own, OPERAND, [k_dim, free])
 
 
 def _placed(
@@ -172,10 +183,11 @@ def _placed(
     inside: Callable[[Sequence[Index], Index], list[Index]],
     placement: Placement,
     source: str,
+    matrix: list[int],
 ) -> DistributedModel:
-    """Put a tile at its places and repeat it over the tensor, columns fastest."""
+    """Put a tile at its places and repeat it over the tensor, ``matrix[0]`` fastest."""
     rank = len(shape)
-    order = list(reversed(range(rank)))
+    order = matrix + list(reversed(range(rank - 2)))
     per_tile = [size[d] * placement.extent(d) for d in range(rank)]
     own = len(digits)
     chosen = own + len(placement.register)

@@ -49,9 +49,7 @@ def block_offset(
     """
     ids = delinearize(block, blocks_per_dim, order)
     part = shape_per_block(shape, split)
-    return [
-        ids[d] % smaller(shape[d], split[d]) * part[d] for d in range(len(shape))
-    ]
+    return [ids[d] % smaller(shape[d], split[d]) * part[d] for d in range(len(shape))]
 
 
 def block_offset_of_bases(

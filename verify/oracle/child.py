@@ -105,8 +105,10 @@ def _amd_wmma(e: dict[str, Any]) -> Any:
 
 def _warps_and_tiles(placed: dict[str, Any], rank: int) -> dict[str, Any]:
     counts = {}
-    for name, bases in (("warps_per_cta", placed["warp"]),
-                        ("tiles_per_warp", placed["register"])):
+    for name, bases in (
+        ("warps_per_cta", placed["warp"]),
+        ("tiles_per_warp", placed["register"]),
+    ):
         counts[name] = [1 << sum(1 for b in bases if b[d]) for d in range(rank)]
     return counts
 

@@ -54,9 +54,7 @@ class Comparison:
     @property
     def cases(self) -> int:
         """Number of cases seen."""
-        return (
-            sum(self.equal.values()) + len(self.different) + sum(self.apart.values())
-        )
+        return sum(self.equal.values()) + len(self.different) + sum(self.apart.values())
 
     def set_apart(self, kind: str, reason: str, given: Any, said: str) -> None:
         """Count and list a case that cannot be compared."""
@@ -195,7 +193,5 @@ def compare_operations(
             result.equal[operation.name] += 1
         else:
             arguments = list(operation.arguments)
-            result.different.append(
-                (operation.name, arguments, mine, answer["value"])
-            )
+            result.different.append((operation.name, arguments, mine, answer["value"]))
     return result

@@ -244,7 +244,8 @@ def _dot_operand(rng: Random) -> Case:
 
 def _slice(rng: Random) -> Case:
     parent = random_case(
-        rng, rng.choice(("blocked", "nvidia_mma", "amd_mfma", "amd_wmma", "dot_operand"))
+        rng,
+        rng.choice(("blocked", "nvidia_mma", "amd_mfma", "amd_wmma", "dot_operand")),
     )
     if len(parent.shape) < 2:
         return _slice(rng)
@@ -300,8 +301,10 @@ def _nvmma_shared(rng: Random) -> Case:
     shape = _shape(rng, rank, low)
     if rng.random() < 0.25:
         encoding["cga"] = _cga(rng, rank)
-        reach = [max((b[d] for b in encoding["cga"]["bases"]), default=0) for d in
-                 range(rank)]
+        reach = [
+            max((b[d] for b in encoding["cga"]["bases"]), default=0)
+            for d in range(rank)
+        ]
         shape = tuple(
             size << top.bit_length() for size, top in zip(shape, reach, strict=True)
         )

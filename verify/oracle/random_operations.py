@@ -164,9 +164,7 @@ def _surjective(rng: Random, out_dims: Sequence[tuple[str, int]] | None = None) 
     need = _total(outs)
     total = need + rng.choice((0, 0, 1, 2, 3))
     names = HARDWARE[: rng.randint(1, 4)]
-    return _spec(
-        random_surjective(rng, total, need), _in_dims(rng, total, names), outs
-    )
+    return _spec(random_surjective(rng, total, need), _in_dims(rng, total, names), outs)
 
 
 def _any(rng: Random) -> Spec:

@@ -32,9 +32,7 @@ def distributed_view(layout: LinearLayout, hardware: bool) -> str:
             point = {REGISTER: register, LANE: lane, WARP: warp, BLOCK: block}
             at = tuple(layout.apply(point).values())
             name = f"T{warp * lanes + lane}:{register}"
-            owners.setdefault(at, []).append(
-                f"B{block}:{name}" if blocks > 1 else name
-            )
+            owners.setdefault(at, []).append(f"B{block}:{name}" if blocks > 1 else name)
             table[register].append(f"({','.join(map(str, at))})")
         lines.extend(", ".join(line) for line in table)
     if hardware:
