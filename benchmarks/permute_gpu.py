@@ -17,6 +17,7 @@ import random
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 import traceback
 from collections.abc import Callable, Iterator
@@ -55,8 +56,13 @@ def main() -> int:
     parser.add_argument("--commit", help="recorded where git is not at hand")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--largest-bits", type=int, default=LARGEST_BITS)
+    parser.add_argument("--workers", type=int, default=6, help="compile in parallel")
+    parser.add_argument("--part", help="of a worker, as number/count")
     options = parser.parse_args()
     bench = Bench(options)
+    if options.part:
+        bench.check_part()
+        return 0
     for part in (bench.check_maps, bench.check_large, bench.measure):
         try:
             part()
@@ -144,37 +150,89 @@ class Bench:
         size, kind = (count + 256,), torch.uint8
         return torch.randint(0, 256, size, dtype=kind, device=self.device)
 
-    def check_maps(self) -> None:
-        """Compare every element of many maps in all widths."""
-        torch.manual_seed(self.options.seed)
+    def maps(self) -> list[tuple[str, IndexMap]]:
+        """Return all maps to check."""
         largest = self.options.largest_bits
-        data = self.random_bytes(3 * 16 << largest)
         maps = list(structured(largest))
         maps += random_maps(self.options.maps, self.options.seed, largest)
-        for number, (name, map) in enumerate(maps):
+        return maps
+
+    def check_maps(self) -> None:
+        """Let workers compare every element of many maps in all widths."""
+        count = self.options.workers
+        limit = self.options.seconds * 0.75
+        with tempfile.TemporaryDirectory() as folder:
+            files = [Path(folder) / f"{number}.json" for number in range(count)]
+            workers = [
+                subprocess.Popen(
+                    [
+                        *(sys.executable, __file__, "--part", f"{number}/{count}"),
+                        *("--out", str(file), "--seconds", str(limit)),
+                        *("--maps", str(self.options.maps)),
+                        *("--seed", str(self.options.seed)),
+                        *("--device", self.options.device),
+                        *("--largest-bits", str(self.options.largest_bits)),
+                    ]
+                )
+                for number, file in enumerate(files)
+            ]
+            for number, worker in enumerate(workers):
+                try:
+                    code = worker.wait(timeout=max(limit + 15 - self.seconds, 1))
+                except subprocess.TimeoutExpired:
+                    worker.kill()
+                    code = worker.wait()
+                if code:
+                    self.fail(f"worker {number}", RuntimeError(f"exit status {code}"))
+            for file in files:
+                if file.exists():
+                    self.merge(json.loads(file.read_text()))
+        missing = len(self.maps()) * len(DTYPES) - self.report["cases"]
+        self.report["skipped"] = missing
+
+    def merge(self, part: dict[str, Any]) -> None:
+        """Add a worker's counts."""
+        for name in ("maps", "cases", "failures"):
+            self.report[name] += part[name]
+        for name in ("cases_by_width", "cases_by_kind"):
+            counts = self.report[name]
+            for key, value in part[name].items():
+                counts[key] = counts.get(key, 0) + value
+        self.report["failed"] += part["failed"]
+
+    def check_part(self) -> None:
+        """Compare every element of a worker's share of the maps in all widths."""
+        part, count = map(int, self.options.part.split("/"))
+        torch.manual_seed(self.options.seed)
+        data = self.random_bytes(3 * 16 << self.options.largest_bits)
+        maps = self.maps()
+        for number, (name, index_map) in list(enumerate(maps))[part::count]:
             self.report["maps"] += 1
-            kind = "random" if name.startswith("random") else "structured"
-            places = image_of_all(map, self.device)
-            for width in DTYPES:
-                batch = (1, 1, 2, 3)[(number + width) % 4] if map.bits < 24 else 1
-                offset = (0, 0, width, 16)[(number // 2 + width) % 4]
-
-                def body(
-                    map: IndexMap = map,
-                    places: torch.Tensor = places,
-                    width: int = width,
-                    batch: int = batch,
-                    offset: int = offset,
-                ) -> None:
-                    check(data, map, places, width, batch, offset)
-
-                self.case(kind, width, f"{name} batch={batch} offset={offset}", body)
-            if number % 20 == 19 or number + 1 == len(maps):
+            self.check_widths(data, number, name, index_map)
+            self.save()
+            if number // count % 9 == 8:
                 print(
-                    f"{number + 1}/{len(maps)} maps, {self.report['cases']} cases, "
+                    f"worker {part}: {self.report['cases']} cases, "
                     f"{self.report['failures']} failures, {self.seconds:.0f} s",
                     flush=True,
                 )
+
+    def check_widths(
+        self, data: torch.Tensor, number: int, name: str, map: IndexMap
+    ) -> None:
+        """Compare every element of one map in all widths."""
+        places = image_of_all(map, self.device)
+        kind = "random" if name.startswith("random") else "structured"
+        for width in DTYPES:
+            batch = (1, 1, 2, 3)[(number + width) % 4] if map.bits < 24 else 1
+            offset = (0, 0, width, 16)[(number // 2 + width) % 4]
+
+            def body(
+                width: int = width, batch: int = batch, offset: int = offset
+            ) -> None:
+                check(data, map, places, width, batch, offset)
+
+            self.case(kind, width, f"{name} batch={batch} offset={offset}", body)
 
     def check_large(self) -> None:
         """Check addresses beyond 31 bits by samples and by the way back."""
