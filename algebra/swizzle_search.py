@@ -160,9 +160,8 @@ class Tile:
         fill = self._fill(low)
         word = [*low, *fill][: self.word_bits]
         free = self._free_space(plan, low)
-        bank_bits = min(
-            len(free), self.word_bits + self.bank_bits - self.element_words - len(low)
-        )
+        bits_above = self.word_bits + self.bank_bits - self.element_words - len(low)
+        bank_bits = max(0, min(len(free), bits_above))
         spans = [
             self._span(position, plan.vector_bits[position], low) + word
             for position in range(len(self.patterns))
