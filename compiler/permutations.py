@@ -6,11 +6,14 @@ the inverse of that map; where a source publishes one, the docstring says so.
 """
 
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from algebra import AffineLayout, LinearLayout
 from algebra.bits import log2
 from algebra.errors import DimMismatchError
+
+if TYPE_CHECKING:
+    import torch
 
 INDEX: Final = "index"
 
@@ -100,6 +103,39 @@ def nchw_to_nhwc(channels: int, height: int, width: int) -> LinearLayout:
 def nhwc_to_nchw(channels: int, height: int, width: int) -> LinearLayout:
     """Return the inverse of ``nchw_to_nhwc``."""
     return permute_axes((height, width, channels), (2, 0, 1))
+
+
+def channels_last(images: "torch.Tensor") -> "torch.Tensor":
+    """Return a batch of images as NHWC in contiguous memory, whatever the extents.
+
+    Law: ``channels_last(x) == x.permute(0, 2, 3, 1).contiguous()``, bit for bit.
+    Powers of two are permuted by ``nchw_to_nhwc``, other extents are cut into masked
+    tiles. Differentiable.
+
+    Args:
+        images: Any dtype and strides, on the CPU or a GPU [N, C, H, W].
+
+    Raises:
+        DimMismatchError: ``images`` does not have four axes.
+        NotATensorError: ``images`` is no dense tensor.
+
+    Example:
+        >>> import torch
+        >>> channels_last(torch.zeros(2, 3, 224, 224)).shape
+        torch.Size([2, 224, 224, 3])
+    """
+    from .permuting.execute import check_tensor
+    from .permuting.transposition import transpose_matrices
+
+    if check_tensor(images).dim() != 4:
+        raise DimMismatchError(
+            "images have the axes N, C, H, W, got "
+            f"shape={tuple(images.shape)}; add or flatten axes",
+            shape=tuple(images.shape),
+        )
+    batch, channels, height, width = images.shape
+    matrices = images.reshape(batch, channels, height * width)
+    return transpose_matrices(matrices).view(batch, height, width, channels)
 
 
 def nc32hw32(channels: int, height: int, width: int) -> LinearLayout:

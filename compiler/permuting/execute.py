@@ -109,7 +109,7 @@ def permute_data(
         BackendError: The backend is unknown or does not run on this device.
         BuildError: ``backend`` is ``"cpp"`` and the kernels cannot be built.
     """
-    chosen = _choose(backend, tensor.device)
+    chosen = choose(backend, tensor.device)
     source = tensor.detach().resolve_conj().resolve_neg().contiguous()
     width = source.element_size()
     if source.data_ptr() % width:
@@ -130,8 +130,12 @@ def permute_data(
     return result if out is None else out
 
 
-def _choose(backend: Backend, device: torch.device) -> Backend:
-    """Return the backend that runs, never ``"auto"``."""
+def choose(backend: Backend, device: torch.device) -> Backend:
+    """Return the backend that runs, never ``"auto"``.
+
+    Raises:
+        BackendError: It is unknown, or does not run on this device.
+    """
     if backend not in get_args(Backend):
         raise BackendError(
             f"backend must be one of {', '.join(get_args(Backend))}; got "

@@ -132,3 +132,16 @@ def test_a_weight_of_an_odd_number_of_tile_rows_is_a_batch() -> None:
 def test_a_weight_smaller_than_a_unit() -> None:
     with pytest.raises(DimMismatchError, match="rows=8, columns=64"):
         permutations.marlin_weight(8, 64)
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 7, 9), (3, 16, 4, 8), (0, 3, 4, 4)])
+def test_channels_last_of_any_extents(shape: tuple[int, ...]) -> None:
+    images = torch.randn(shape)
+    result = permutations.channels_last(images)
+    assert result.is_contiguous()
+    assert torch.equal(result, images.permute(0, 2, 3, 1))
+
+
+def test_channels_last_needs_four_axes() -> None:
+    with pytest.raises(DimMismatchError, match=r"shape=\(3, 4\)"):
+        permutations.channels_last(torch.zeros(3, 4))
