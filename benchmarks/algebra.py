@@ -25,7 +25,7 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from algebra import LinearLayout  # noqa: E402  # after the path is set
+from algebra import LinearLayout
 
 Bases = dict[str, list[list[int]]]
 

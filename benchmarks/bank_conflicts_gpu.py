@@ -25,13 +25,13 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from algebra import LinearLayout, gauss  # noqa: E402  # after the path is set
-from algebra.bank_conflicts import (  # noqa: E402
+from algebra import LinearLayout, gauss
+from algebra.bank_conflicts import (
     bank_conflicts,
     shared_access,
     wavefront_columns,
 )
-from algebra.encodings import from_dict  # noqa: E402
+from algebra.encodings import from_dict
 
 SHARED_BYTES = 32768
 METRICS = {

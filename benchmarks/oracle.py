@@ -19,7 +19,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from verify.oracle import (  # noqa: E402
+from verify.oracle import (
     Comparison,
     Wheel,
     compare_encodings,

@@ -29,9 +29,9 @@ import triton
 
 # this folder has an algebra.py of its own
 sys.path[0] = str(Path(__file__).resolve().parent.parent)
-from algebra import AffineLayout, gauss  # noqa: E402  # after the path is set
-from compiler import permutations, permute  # noqa: E402
-from compiler.permuting.index_map import IndexMap  # noqa: E402
+from algebra import AffineLayout, gauss
+from compiler import permutations, permute
+from compiler.permuting.index_map import IndexMap
 
 DTYPES = {
     1: torch.int8,

@@ -44,7 +44,7 @@ class Wheel:
         self.timeout = timeout
         self.restarts = 0
         self._child: subprocess.Popen[str] | None = None
-        self._errors: IO[str] = tempfile.TemporaryFile("w+")  # noqa: SIM115
+        self._errors: IO[str] = tempfile.TemporaryFile("w+")  # noqa: SIM115  # closed with the child
 
     def __enter__(self) -> "Wheel":
         return self
