@@ -83,6 +83,8 @@ def reshape_blocked(
 
     Returns:
         None where no blocked encoding is known to fit; the linear one always does.
+        (Upstream also returns the default encoding for a default one of more CTAs
+        than elements, which breaks the law.)
 
     Raises:
         DimMismatchError: another number of elements.
@@ -106,7 +108,8 @@ def reshape_blocked(
         return None
     totals = (prod(encoding.warps_per_cta), prod(encoding.threads_per_warp))
     ctas = 1 << len(encoding.cga.bases)
-    if encoding == default_blocked(src_shape, *totals, ctas):
+    fits = ctas <= prod(src_shape)
+    if fits and encoding == default_blocked(src_shape, *totals, ctas):
         return default_blocked(dst_shape, *totals, ctas)
     if ctas > 1:
         return None

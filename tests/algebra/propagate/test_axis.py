@@ -7,14 +7,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from algebra.dims import HARDWARE_DIMS, standard_out_dim_names
+from algebra.encodings import Blocked, NvidiaMma, Slice
 from algebra.errors import (
     DimMismatchError,
+    EncodingError,
     NotPowerOfTwoError,
     OutOfRangeError,
     UnsupportedLayoutError,
 )
 from algebra.layout import LinearLayout
-from algebra.propagate.axis import broadcast, expand_dims, reduce
+from algebra.propagate.axis import (
+    broadcast,
+    expand_dims,
+    infer_broadcast,
+    infer_expand_dims,
+    infer_reduce,
+    reduce,
+)
 
 
 @st.composite
@@ -96,6 +105,47 @@ def test_expand_dims_out_of_range_is_rejected(axis: int) -> None:
 
 def test_memory_has_no_registers() -> None:
     layout = LinearLayout.zeros_1d(4, "offset", "dim0")
-    for operation in (lambda one: reduce(one, 0), lambda one: broadcast(one, [2])):
-        with pytest.raises(UnsupportedLayoutError, match="in-dim 'register'"):
-            operation(layout)
+    with pytest.raises(UnsupportedLayoutError, match="in-dim 'register'"):
+        reduce(layout, 0)
+    with pytest.raises(UnsupportedLayoutError, match="in-dim 'register'"):
+        broadcast(layout, [2])
+
+
+MMA = NvidiaMma(version=(2, 0), warps_per_cta=(2, 2), instr_shape=(16, 8))
+BLOCKED = Blocked(
+    size_per_thread=(1, 2, 4),
+    threads_per_warp=(4, 2, 4),
+    warps_per_cta=(2, 2, 1),
+    order=(1, 2, 0),
+)
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_a_reduction_is_a_slice_that_expands_to_its_parent(axis: int) -> None:
+    reduced = infer_reduce(BLOCKED, axis)
+    assert reduced == Slice(dim=axis, parent=BLOCKED)
+    assert infer_expand_dims(reduced, axis) == BLOCKED
+    shape = [16, 8, 32]
+    layout = reduce(BLOCKED.to_linear_layout(shape), axis)
+    assert reduced.to_linear_layout(shape[:axis] + shape[axis + 1 :]) == layout
+
+
+@pytest.mark.parametrize("encoding", [MMA, Slice(dim=1, parent=MMA)])
+def test_expand_dims_needs_the_slice_of_its_axis(encoding: NvidiaMma | Slice) -> None:
+    with pytest.raises(EncodingError, match=r"needs an operand with Slice\(dim=0"):
+        infer_expand_dims(encoding, 0)
+
+
+def test_reduce_needs_an_axis_of_the_encoding() -> None:
+    with pytest.raises(EncodingError, match="dim below its rank"):
+        infer_reduce(MMA, 2)
+
+
+def test_broadcast_keeps_the_encoding() -> None:
+    assert infer_broadcast(MMA, (64, 1), (64, 32)) is MMA
+
+
+@pytest.mark.parametrize("shape", [(32, 32), (64, 32, 1)])
+def test_infer_broadcast_of_a_larger_dim_is_rejected(shape: tuple[int, ...]) -> None:
+    with pytest.raises(DimMismatchError, match="dims of size 1 only"):
+        infer_broadcast(MMA, (64, 1), shape)

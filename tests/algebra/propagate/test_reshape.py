@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from algebra.dims import HARDWARE_DIMS, standard_out_dim_names
+from algebra.encodings import Blocked, Linear, NvidiaMma
 from algebra.errors import DimMismatchError, NotPowerOfTwoError
 from algebra.layout import LinearLayout
-from algebra.propagate.reshape import reshape
+from algebra.propagate.reshape import infer_reshape, reshape
 
 
 @st.composite
@@ -95,3 +96,39 @@ def test_another_number_of_elements_is_rejected() -> None:
 def test_sizes_must_be_powers_of_two() -> None:
     with pytest.raises(NotPowerOfTwoError, match="size of the new shape"):
         reshape(LinearLayout.identity_1d(8, "lane", "dim0"), [3, 2])
+
+
+ROWS = Blocked(
+    size_per_thread=(1, 4),
+    threads_per_warp=(4, 8),
+    warps_per_cta=(2, 1),
+    order=(1, 0),
+)
+COLUMNS = Blocked(
+    size_per_thread=(2, 2),
+    threads_per_warp=(4, 8),
+    warps_per_cta=(2, 1),
+    order=(0, 1),
+)
+MMA = NvidiaMma(version=(2, 0), warps_per_cta=(2, 2), instr_shape=(16, 8))
+
+
+@pytest.mark.parametrize("release", ["3.8", "3.9"])
+def test_blocked_stays_blocked_where_it_can(release: str) -> None:
+    moved = infer_reshape(ROWS, (8, 32), (256,), release)
+    assert isinstance(moved, Blocked)
+    expected = reshape(ROWS.to_linear_layout((8, 32), release), (256,))
+    assert moved.to_linear_layout((256,), release) == expected
+
+
+@pytest.mark.parametrize("encoding", [COLUMNS, MMA])
+def test_other_encodings_become_linear(encoding: Blocked | NvidiaMma) -> None:
+    moved = infer_reshape(encoding, (64, 32), (16, 128))
+    assert isinstance(moved, Linear)
+    expected = reshape(encoding.to_linear_layout((64, 32)), (16, 128))
+    assert moved.to_linear_layout((16, 128)) == expected
+
+
+def test_infer_rejects_another_number_of_elements() -> None:
+    with pytest.raises(DimMismatchError, match="keeps the number of elements"):
+        infer_reshape(ROWS, (8, 32), (128,))

@@ -7,9 +7,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from algebra.dims import HARDWARE_DIMS, standard_out_dim_names
-from algebra.errors import DimMismatchError
+from algebra.encodings import (
+    AmdRotatingShared,
+    Blocked,
+    Cga,
+    Encoding,
+    Linear,
+    NvidiaMma,
+    NvmmaShared,
+    PaddedShared,
+    SharedLinear,
+    Slice,
+    SwizzledShared,
+    TensorMemory,
+)
+from algebra.errors import DimMismatchError, UnsupportedLayoutError
 from algebra.layout import LinearLayout
-from algebra.propagate.transpose import trans
+from algebra.propagate.transpose import infer_trans, trans
 
 
 @st.composite
@@ -77,3 +91,90 @@ def test_other_than_a_permutation_is_rejected(order: list[int]) -> None:
     layout *= LinearLayout.identity_1d(2, "lane", "dim1")
     with pytest.raises(DimMismatchError, match="order must be a permutation"):
         trans(layout, order)
+
+
+SPLIT = Cga(bases=((0, 1), (1, 0)))
+BLOCKED = Blocked(
+    size_per_thread=(1, 4),
+    threads_per_warp=(4, 8),
+    warps_per_cta=(2, 2),
+    order=(1, 0),
+    cga=SPLIT,
+)
+BLOCKED_3D = Blocked(
+    size_per_thread=(1, 2, 4),
+    threads_per_warp=(4, 2, 4),
+    warps_per_cta=(2, 2, 1),
+    order=(1, 2, 0),
+)
+MMA = NvidiaMma(version=(2, 0), warps_per_cta=(2, 2), instr_shape=(16, 8))
+NVMMA = NvmmaShared(swizzle_byte_width=32, element_bit_width=16, cga=SPLIT)
+NVMMA_3D = NvmmaShared(swizzle_byte_width=64, element_bit_width=16, rank=3)
+PADDED = PaddedShared.with_identity(
+    intervals=(32,), paddings=(4,), shape=(16, 32), order=(1, 0)
+)
+SWIZZLED = SwizzledShared(vec=2, per_phase=1, max_phase=4, order=(1, 0), cga=SPLIT)
+ROTATING = AmdRotatingShared(vec=2, per_phase=1, max_phase=4, order=(1, 0))
+SHARED = SharedLinear(offset=((0, 1), (1, 1), (2, 0)), alignment=128)
+
+CASES: list[tuple[Encoding, tuple[int, ...], tuple[int, ...], type[object]]] = [
+    (BLOCKED, (32, 64), (1, 0), Blocked),
+    (BLOCKED_3D, (16, 8, 32), (2, 0, 1), Blocked),
+    (Slice(dim=1, parent=BLOCKED_3D), (16, 32), (1, 0), Linear),
+    (MMA, (64, 32), (1, 0), Linear),
+    (SWIZZLED, (32, 64), (1, 0), SwizzledShared),
+    (ROTATING, (32, 64), (1, 0), AmdRotatingShared),
+    (NVMMA, (64, 64), (1, 0), NvmmaShared),
+    (NVMMA_3D, (2, 16, 64), (1, 2, 0), SharedLinear),
+    (PADDED, (16, 32), (1, 0), PaddedShared),
+    (SHARED, (4, 2), (1, 0), SharedLinear),
+]
+
+
+@pytest.mark.parametrize(("encoding", "shape", "order", "kind"), CASES)
+@pytest.mark.parametrize("release", ["3.8", "3.9"])
+def test_encodings_follow_their_layouts(
+    encoding: Encoding,
+    shape: tuple[int, ...],
+    order: tuple[int, ...],
+    kind: type[object],
+    release: str,
+) -> None:
+    moved = infer_trans(encoding, shape, order, release)
+    expected = trans(encoding.to_linear_layout(shape, release), order)
+    assert isinstance(moved, kind)
+    permuted = [shape[dim] for dim in order]
+    assert moved.to_linear_layout(permuted, release) == expected
+    inverse = sorted(range(len(order)), key=order.__getitem__)
+    back = infer_trans(moved, permuted, inverse, release)
+    assert back.to_linear_layout(shape, release) == encoding.to_linear_layout(
+        shape, release
+    )
+
+
+@pytest.mark.parametrize("encoding", [MMA, TensorMemory(block_m=128, block_n=64)])
+def test_the_identity_keeps_every_encoding(encoding: Encoding) -> None:
+    assert infer_trans(encoding, (128, 64), (0, 1)) is encoding
+
+
+def test_paddings_and_alignment_are_kept() -> None:
+    padded = infer_trans(PADDED, (16, 32), (1, 0))
+    shared = infer_trans(SHARED, (4, 2), (1, 0))
+    swizzled = infer_trans(NVMMA_3D, (2, 16, 64), (1, 2, 0))
+    assert isinstance(padded, PaddedShared)
+    assert (padded.intervals, padded.paddings) == ((32,), (4,))
+    assert isinstance(shared, SharedLinear)
+    assert shared.alignment == 128
+    assert isinstance(swizzled, SharedLinear)
+    assert swizzled.alignment == 512
+
+
+def test_tensor_memory_cannot_be_transposed() -> None:
+    memory = TensorMemory(block_m=128, block_n=64)
+    with pytest.raises(UnsupportedLayoutError, match="copy the tensor there first"):
+        infer_trans(memory, (128, 64), (1, 0))
+
+
+def test_an_order_of_another_rank_is_rejected() -> None:
+    with pytest.raises(DimMismatchError):
+        infer_trans(MMA, (64, 32), (2, 1, 0))

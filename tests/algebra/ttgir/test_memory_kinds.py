@@ -16,7 +16,7 @@ def test_all_are_registered() -> None:
 def test_a_leading_offset_cannot_be_read() -> None:
     text = "vec = 8, perPhase = 1, maxPhase = 8, order = [1, 0], hasLeadingOffset = "
     assert parse_encoding(f"#triton_gpu.shared<{{{text}false}}>").rank == 2
-    with pytest.raises(ParseError, match="write #ttg.nvmma_shared"):
+    with pytest.raises(ParseError, match=r"write #ttg\.nvmma_shared"):
         parse_encoding(f"#triton_gpu.shared<{{{text}true}}>")
 
 

@@ -85,5 +85,5 @@ def test_lists_of_a_cluster_that_contradict_each_other() -> None:
 def test_the_name_of_an_unknown_parameter_is_located() -> None:
     given = parameters("n = 1,\n  m = 2")
     given.integer("n")
-    with pytest.raises(ParseError, match="line 2, column 3: .*m is none of: n"):
+    with pytest.raises(ParseError, match=r"line 2, column 3: .*m is none of: n"):
         given.finish()

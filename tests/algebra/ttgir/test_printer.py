@@ -47,8 +47,10 @@ TEXTS = [
     "alignment = 128>",
     "#ttg.partitioned_shared<{numPartitions = 2, numGroups = 4, partitionDim = 0, "
     f"partitionLayout = {SWIZZLED}}}>",
-    "#ttng.tensor_memory_encoding<blockM = 64, blockN = 32, colStride = 2, "
+    "#ttng.tensor_memory_encoding<blockM = 64, blockN = 32, colStride = 1, "
     "CGALayout = [[1, 0]], twoCTAs = true, fp4Padded = true>",
+    "#ttg.amd_mfma<{version = 3, warpsPerCTA = [2, 2], instrShape = [32, 32, 8], "
+    "isTransposed = false}>",
     "#ttng.tensor_memory_scales_encoding<>",
 ]
 
