@@ -142,6 +142,8 @@ def _bases(text: str) -> LinearLayout:
         widths = {len(v) for vectors in bases.values() for v in vectors}
     except (AttributeError, TypeError):
         widths = set()
+    else:
+        widths = widths or ({1} if bases else set())
     if len(widths) != 1:
         raise InputError(
             f"bases need vectors of one length, got --map {text!r}; write "

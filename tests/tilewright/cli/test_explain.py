@@ -1,0 +1,31 @@
+import json
+from collections.abc import Callable
+from typing import Any
+
+from algebra.encodings import DotOperand, NvidiaMma
+
+Command = Callable[..., Any]
+P = NvidiaMma(version=(3, 0), warps_per_cta=(4, 1), instr_shape=(16, 64, 16))
+A = DotOperand(op_idx=0, parent=P, k_width=4)
+
+
+def test_words(command: Command) -> None:
+    answer = command("explain", repr(P), repr(A), "--shape", "64x64")
+    assert answer.code == 0
+    assert answer.out.startswith(f"from {P!r}\nto   {A!r}\nshape 64x64\n\nwithin warp")
+    assert "  dim1 +2: lane bit 0 -> register bit 1\n" in answer.out
+
+
+def test_json(command: Command) -> None:
+    answer = command("explain", repr(P), repr(A), "--shape", "64x64", "--json")
+    facts = json.loads(answer.out)
+    assert facts["movement"] == "within warp"
+    assert facts["exchanges"] == 1
+    assert facts["unread"] == []
+    assert {
+        "to": ["register", 1],
+        "sources": [["lane", 0]],
+        "element": {"dim1": 2},
+        "stays": False,
+    } in facts["moves"]
+    assert facts["text"].startswith("within warp")
