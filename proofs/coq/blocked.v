@@ -216,9 +216,36 @@ Proof.
     now rewrite N.add_0_r in len; rewrite len.
 Qed.
 
-(** A layout cut down to a shape: every basis keeps its bits below the shape. *)
+(** A layout cut down to a shape: components of a basis that reach it become zero. *)
 Definition clamp (shape : sizes) (L : linear) : linear :=
-  Linear (fun i => map (fun b d => b d mod 2 ^ shape d) (bases L i)) shape.
+  Linear (fun i => map (fun b d => if b d <? 2 ^ shape d then b d else 0) (bases L i)) shape.
+
+Definition at_most_one_bit (b : coordinates) := forall d, b d = 0 \/ exists k, b d = 2 ^ k.
+
+Lemma blocked_bases_have_at_most_one_bit rank levels i b :
+  In b (bases (blocked rank levels) i) -> at_most_one_bit b.
+Proof.
+  revert b; induction levels as [|[j size] outer IH]; intro b; [intros []|].
+  cbn [blocked fold_right fst snd]. fold (blocked rank outer).
+  unfold product; cbn [bases]. rewrite in_app_iff, in_map_iff. intros [inner|[c [<- outside]]] d.
+  - unfold level in inner; cbn [bases] in inner. destruct (in_dim_eqb j i); [|destruct inner].
+    apply in_flat_map in inner. destruct inner as [e [_ here]]. unfold unit_bases in here.
+    apply in_map_iff in here. destruct here as [k [<- _]].
+    destruct (Nat.eqb d e); [right; now exists (N.of_nat k)|now left].
+  - destruct (IH c outside d) as [zero|[k power]].
+    + left. rewrite zero. apply N.shiftl_0_l.
+    + right. rewrite power, N.shiftl_mul_pow2, <- N.pow_add_r. eexists. reflexivity.
+Qed.
+
+Lemma clamp_is_mod_on_one_bit b s :
+  b = 0 \/ (exists k, b = 2 ^ k) -> (if b <? 2 ^ s then b else 0) = b mod 2 ^ s.
+Proof.
+  assert (pos : 2 ^ s <> 0) by (apply N.pow_nonzero; lia).
+  destruct (N.ltb_spec b (2 ^ s)) as [small|large]; [now rewrite N.mod_small|].
+  intros [->|[k ->]]; [lia|].
+  replace k with (k - s + s) by (apply N.sub_add, (N.pow_le_mono_r_iff 2); lia).
+  now rewrite N.pow_add_r, N.mod_mul.
+Qed.
 
 Lemma mod_lxor a b s : N.lxor a b mod 2 ^ s = N.lxor (a mod 2 ^ s) (b mod 2 ^ s).
 Proof.
@@ -228,20 +255,28 @@ Proof.
 Qed.
 
 Lemma select_clamp shape a x d :
-  select (map (fun b e => b e mod 2 ^ shape e) a) x d = select a x d mod 2 ^ shape d.
+  (forall b, In b a -> at_most_one_bit b) ->
+  select (map (fun b e => if b e <? 2 ^ shape e then b e else 0) a) x d =
+    select a x d mod 2 ^ shape d.
 Proof.
   assert (zero : 0 mod 2 ^ shape d = 0) by (apply N.mod_0_l, N.pow_nonzero; lia).
-  revert x; induction a as [|b a IH]; intro x; cbn [map select]; [now rewrite zero|].
-  rewrite IH, mod_lxor. destruct (N.odd x); [reflexivity|]. now rewrite zero.
+  intro single. revert x; induction a as [|b a IH]; intro x; cbn [map select];
+    [now rewrite zero|].
+  rewrite IH, mod_lxor by (intros c h; apply single; now right).
+  destruct (N.odd x); [|now rewrite zero].
+  f_equal. apply clamp_is_mod_on_one_bit, single. now left.
 Qed.
 
 (** When the tiles exceed the shape, the formula wraps around it (coordinate modulo
-    shape) and the layout masks its bases: still the same function, for every rank.
+    shape) and the layout zeroes the bases that reach it: still the same function, for
+    every rank.
     Law of [algebra.ensure_layout_not_larger_than]. *)
 Theorem blocked_formula_modulo_the_shape_is_the_clamped_layout rank levels shape x d :
   (d < rank)%nat ->
   apply (clamp shape (blocked rank levels)) x d = legacy rank levels x d mod 2 ^ shape d.
 Proof.
   intro inside. rewrite <- blocked_formula_is_a_linear_layout_for_every_rank by assumption.
-  unfold apply, clamp; cbn [bases]. now rewrite !select_clamp, <- !mod_lxor.
+  assert (single := blocked_bases_have_at_most_one_bit rank levels).
+  unfold apply, clamp; cbn [bases].
+  rewrite !select_clamp by (intro b; apply single). now rewrite <- !mod_lxor.
 Qed.

@@ -96,11 +96,10 @@ Proof.
 by rewrite product_is_surjective_iff_both_factors_are row_full_unit unitmx1 andbT.
 Qed.
 
-(** Clamping a layout to a smaller shape, by masking the bits above it, keeps it
-    surjective onto the smaller shape, and repeats elements only: inputs that agreed
-    still agree.
-    Law of [algebra.ensure_layout_not_larger_than]. *)
-Theorem clamp_keeps_surjective_and_splits_no_element m n q
+(** Cutting an out-dim down, by masking the bits above it, keeps a surjective layout
+    surjective onto the smaller dim, and inputs that held one element still do.
+    Law of [algebra.LinearLayout.resize_out_dim]. *)
+Theorem mask_keeps_surjective_and_splits_no_element m n q
     (A : layout m (n + q)) :
   (row_full A -> row_full (lsubmx A : layout m n)) /\
   forall u v, apply A u = apply A v ->
