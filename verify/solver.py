@@ -106,6 +106,13 @@ class _Z3:
             self._renew()
         self.questions += 1
         api, context, solver = self.api, self.context, self.solver
+        self.width = width
+        self.memo: dict[int, Any] = {}
+        self.asked: dict[str, Any] = {}
+        # most questions about concrete sizes end here, in z3's rewriter
+        question = api.Z3_simplify(context, self._formula(formula))
+        if api.Z3_get_bool_value(context, question) == -1:
+            return False
         api.Z3_solver_reset(context, solver)
         limit = max(1, int(timeout * 1000))
         if limit != self.timeout:
@@ -116,14 +123,16 @@ class _Z3:
             api.Z3_solver_set_params(context, solver, parameters)
             api.Z3_params_dec_ref(context, parameters)
             self.timeout = limit
-        self.width = width
-        self.memo: dict[int, Any] = {}
-        self.asked: dict[str, Any] = {}
-        api.Z3_solver_assert(context, solver, self._formula(formula))
+        api.Z3_solver_assert(context, solver, question)
         answer = api.Z3_solver_check(context, solver)
         if answer == -1:
             return False
-        return self._values() if answer == 1 else None
+        if answer == 1:
+            return self._values()
+        # z3 takes an interrupt for itself; it is the user's, who wants to stop
+        if "keyboard" in api.Z3_solver_get_reason_unknown(context, solver):
+            raise KeyboardInterrupt
+        return None
 
     def _values(self) -> dict[str, int]:
         api, context = self.api, self.context
