@@ -7,9 +7,10 @@
 from .amd_mfma import AmdMfma
 from .amd_rotating_shared import AmdRotatingShared
 from .amd_scales import MfmaScale, WmmaScale
-from .amd_wmma import AmdWmma, CtaLayout
+from .amd_wmma import AmdWmma
 from .blocked import Blocked
 from .cga import Cga
+from .cta_layout import CtaLayout
 from .dot_operand import DotOperand
 from .dot_scales import Sm120DotScaledScale
 from .encoding import Encoding

@@ -11,8 +11,8 @@ from algebra.dims import LANE, REGISTER, WARP
 from algebra.errors import UnsupportedLayoutError
 from algebra.layout import LinearLayout
 
-from .amd_wmma import CtaLayout
 from .cga import ONE_CTA, Cga
+from .cta_layout import NO_CTA_LAYOUT, CtaLayout
 from .dot_scales import lay_warps
 from .parameters import (
     BEFORE_3_8,
@@ -129,7 +129,7 @@ class WmmaScale:
 
     kind: ClassVar[str] = "wmma_scale"
     op_idx: int
-    cta_layout: CtaLayout = CtaLayout()  # noqa: RUF009  # frozen
+    cta_layout: CtaLayout = NO_CTA_LAYOUT
     instr_shape: tuple[int, ...] = (16, 16)
     is_transposed: bool = False
     scale_factor: int = 32

@@ -1,5 +1,6 @@
 """AMD matrix cores of RDNA: results and operands of WMMA instructions (32 lanes)."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -9,6 +10,7 @@ from algebra.errors import EncodingError, UnsupportedLayoutError
 from algebra.layout import LinearLayout
 
 from .cga import ONE_CTA, Cga
+from .cta_layout import NO_CTA_LAYOUT, CtaLayout
 from .matrix_order import matrix_order, operand_order
 from .parameters import (
     BEFORE_3_8,
@@ -19,47 +21,14 @@ from .parameters import (
     integer,
     integers,
     known_keys,
+    needed_keys,
     powers,
     shape_bits,
-    vectors,
 )
 from .tile import Tile
 
 LANES = 16
 """Lanes along the fast dim of a tile; the warp's other half goes along the slow one."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CtaLayout:
-    """Where the instructions of a CTA go, counted in instructions.
-
-    Attributes:
-        register: One vector over the tensor dims for each bit of a warp's repetition.
-        warp: One vector over the tensor dims for each bit of the warp's number.
-    """
-
-    register: tuple[tuple[int, ...], ...] = ()
-    warp: tuple[tuple[int, ...], ...] = ()
-
-    def __post_init__(self) -> None:
-        for name in ("register", "warp"):
-            given = vectors("cta_layout", name, getattr(self, name), None)
-            object.__setattr__(self, name, given)
-
-    def sizes(self, rank: int) -> list[int]:
-        """Return how far the vectors reach along each tensor dim [instructions]."""
-        return [
-            1
-            << max((v[dim] for v in self.register + self.warp), default=0).bit_length()
-            for dim in range(rank)
-        ]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the golden form."""
-        return {
-            "register": [list(vector) for vector in self.register],
-            "warp": [list(vector) for vector in self.warp],
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +61,7 @@ class AmdWmma:
     kind: ClassVar[str] = "amd_wmma"
     version: int
     is_transposed: bool
-    cta_layout: CtaLayout = CtaLayout()
+    cta_layout: CtaLayout = NO_CTA_LAYOUT
     instr_shape: tuple[int, ...] = (16, 16, 16)
     rank: int = 2
     cga: Cga = ONE_CTA
@@ -134,27 +103,12 @@ class AmdWmma:
             EncodingError: lists of different lengths.
             NotPowerOfTwoError: an entry is not a power of two.
         """
-        warps = powers(cls.kind, "warps_per_cta", warps_per_cta)
-        rank = len(warps)
-        tiles = powers(cls.kind, "tiles_per_warp", tiles_per_warp or (1,) * rank, rank)
-        register: list[list[int]] = []
-        warp: list[list[int]] = []
-        for dim in reversed(range(rank)):
-            step = 1
-            for vectors_of, size in ((register, tiles[dim]), (warp, warps[dim])):
-                for _ in range(size.bit_length() - 1):
-                    vector = [0] * rank
-                    vector[dim] = step
-                    vectors_of.append(vector)
-                    step *= 2
         return cls(
             version=version,
             is_transposed=is_transposed,
-            cta_layout=CtaLayout(
-                register=tuple(map(tuple, register)), warp=tuple(map(tuple, warp))
-            ),
+            cta_layout=CtaLayout.from_warps(warps_per_cta, tiles_per_warp),
             instr_shape=tuple(instr_shape),
-            rank=rank,
+            rank=len(warps_per_cta),
             cga=cga,
         )
 
@@ -170,27 +124,26 @@ class AmdWmma:
         Raises:
             EncodingError: unknown or contradicting parameters.
         """
-        lists = {"warps_per_cta", "tiles_per_warp"} & set(given)
-        names = ("version", "is_transposed", "instr_shape")
+        names = ("version", "is_transposed", "instr_shape", "rank")
+        lists = ("warps_per_cta", "tiles_per_warp")
+        known_keys(cls.kind, given, (*names, *lists, "cta_layout"))
+        one_of = "cta_layout" if "cta_layout" in given else "warps_per_cta"
+        needed_keys(cls.kind, given, ("version", "is_transposed", one_of))
         parameters = {name: given[name] for name in names if name in given}
         if "cta_layout" not in given:
-            known_keys(cls.kind, given, (*names, "rank", *lists))
-            parameters |= {name: given[name] for name in lists}
-            return cls.from_warps(**parameters, cga=cga)
-        known_keys(cls.kind, given, (*names, "rank", "cta_layout", *lists))
-        cta_layout = CtaLayout(**given["cta_layout"])
-        if "rank" in given:
-            parameters["rank"] = given["rank"]
-        warps = 1
-        for count in given.get("warps_per_cta", [1 << len(cta_layout.warp)]):
-            warps *= count
-        if warps != 1 << len(cta_layout.warp):
-            raise EncodingError(
-                f"amd_wmma needs warps_per_cta and cta_layout with as many warps, got "
-                f"warps_per_cta={given['warps_per_cta']} and cta_layout with "
-                f"{1 << len(cta_layout.warp)} warps; leave warps_per_cta out",
-                warps_per_cta=given["warps_per_cta"],
-            )
+            tiles = given.get("tiles_per_warp", ())
+            cta_layout = CtaLayout.from_warps(given["warps_per_cta"], tiles)
+            parameters["rank"] = len(given["warps_per_cta"])
+        else:
+            cta_layout = CtaLayout.from_dict(given["cta_layout"])
+            warps = 1 << len(cta_layout.warp)
+            if math.prod(given.get("warps_per_cta", [warps])) != warps:
+                raise EncodingError(
+                    "amd_wmma needs warps_per_cta and cta_layout with as many warps, "
+                    f"got warps_per_cta={given['warps_per_cta']} and cta_layout with "
+                    f"{warps} warps; leave warps_per_cta out",
+                    warps_per_cta=given["warps_per_cta"],
+                )
         return cls(**parameters, cta_layout=cta_layout, cga=cga)
 
     def to_linear_layout(

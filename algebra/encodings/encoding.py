@@ -19,12 +19,10 @@ class Encoding(Protocol):
     @property
     def rank(self) -> int:
         """Number of dims of the tensors that the encoding is for."""
-        ...  # pragma: no cover
 
     @property
     def cga(self) -> Cga:
         """How the CTAs of a cluster split the tensor."""
-        ...  # pragma: no cover
 
     def to_linear_layout(
         self,
@@ -51,4 +49,3 @@ class Encoding(Protocol):
             EncodingError: the shape has another rank, or contradicts the parameters.
             NotPowerOfTwoError: a size is not a power of two.
         """
-        ...  # pragma: no cover

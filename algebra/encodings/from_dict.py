@@ -9,9 +9,10 @@ from algebra.errors import EncodingError
 from .amd_mfma import AmdMfma
 from .amd_rotating_shared import AmdRotatingShared
 from .amd_scales import MfmaScale, WmmaScale
-from .amd_wmma import AmdWmma, CtaLayout
+from .amd_wmma import AmdWmma
 from .blocked import Blocked
 from .cga import Cga
+from .cta_layout import CtaLayout
 from .dot_operand import DotOperand
 from .dot_scales import Sm120DotScaledScale
 from .encoding import Encoding
@@ -19,7 +20,7 @@ from .linear import Linear, SharedLinear
 from .nvidia_mma import NvidiaMma
 from .nvmma_shared import NvmmaShared
 from .padded_shared import PaddedShared
-from .parameters import known_keys
+from .parameters import known_keys, needed_keys
 from .partitioned_shared import PartitionedShared
 from .shmem_reg_to_reg import ShmemRegToReg
 from .slice import Slice
@@ -91,26 +92,17 @@ def from_dict(encoding: Mapping[str, Any]) -> Encoding:
     for name in ("parent", "partition_layout"):
         if name in given:
             given[name] = from_dict(given[name])
-    cga = Cga.from_dict(given.pop("cga")) if "cga" in given else Cga()
     if kind == AmdWmma.kind:
+        cga = Cga.from_dict(given.pop("cga", {}))
         return AmdWmma.from_golden(given, cga)
-    if "cta_layout" in given:
-        given["cta_layout"] = CtaLayout(**given["cta_layout"])
     declared = fields(KINDS[kind])
-    names = [field.name for field in declared]
-    known_keys(kind, given, names)
-    if "cga" in names:
-        given["cga"] = cga
-    missing = [
-        field.name
-        for field in declared
-        if field.name not in given and field.default is MISSING
-    ]
-    if missing:
-        raise EncodingError(
-            f"{kind} needs the parameters {names}, got none for {missing}; add them",
-            missing=tuple(missing),
-        )
+    known_keys(kind, given, [field.name for field in declared])
+    needed = [field.name for field in declared if field.default is MISSING]
+    needed_keys(kind, given, needed)
+    if "cga" in given:
+        given["cga"] = Cga.from_dict(given["cga"])
+    if "cta_layout" in given:
+        given["cta_layout"] = CtaLayout.from_dict(given["cta_layout"])
     built: Encoding = KINDS[kind](**given)
     return built
 

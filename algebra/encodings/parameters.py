@@ -294,7 +294,7 @@ def check_no_view(
 
 
 def known_keys(kind: str, given: Mapping[str, object], known: Iterable[str]) -> None:
-    """Reject a key that the encoding does not have.
+    """Reject what is no dictionary, or has a key that the encoding does not have.
 
     Raises:
         EncodingError: has ``unknown``, the keys that are not known.
@@ -303,10 +303,34 @@ def known_keys(kind: str, given: Mapping[str, object], known: Iterable[str]) -> 
         >>> known_keys("slice", {"dim": 0}, ["dim", "parent"])
     """
     names = sorted(known)
+    if not isinstance(given, Mapping):
+        raise EncodingError(
+            f"{kind} needs a dictionary with the parameters {names}, got {given!r}; "
+            "give one",
+            value=given,
+        )
     unknown = sorted(set(given) - set(names))
     if unknown:
         raise EncodingError(
             f"{kind} has the parameters {names}, got also {unknown}; "
             "remove or rename them",
             unknown=tuple(unknown),
+        )
+
+
+def needed_keys(kind: str, given: Mapping[str, object], needed: Iterable[str]) -> None:
+    """Reject a dictionary that lacks a parameter.
+
+    Raises:
+        EncodingError: has ``missing``, the keys that are not there.
+
+    Example:
+        >>> needed_keys("slice", {"dim": 0}, ["dim"])
+    """
+    missing = [name for name in needed if name not in given]
+    if missing:
+        raise EncodingError(
+            f"{kind} needs the parameters {missing}, got only {sorted(given)}; "
+            "add them",
+            missing=tuple(missing),
         )

@@ -36,29 +36,29 @@ def test_three_lists_and_bases_say_the_same() -> None:
 
 
 def test_one_cta_fits_every_rank() -> None:
-    assert Cga.from_dict({}) == Cga(bases=[]) == ONE_CTA
+    assert Cga.from_dict({}) == Cga(bases=()) == ONE_CTA
     assert ONE_CTA.split([3, 2]) == ([3, 2], ())
     ONE_CTA.check_rank("blocked", 5)
 
 
 def test_split_clamps_what_lies_outside_the_tensor() -> None:
-    cga = Cga(bases=[[1, 0], [2, 0], [0, 1]])
+    cga = Cga(bases=((1, 0), (2, 0), (0, 1)))
     assert cga.split([1, 3]) == ([0, 2], ((1, 0), (0, 0), (0, 1)))
 
 
 def test_projections() -> None:
-    cga = Cga(bases=[[1, 0], [0, 1]])
-    assert cga.without(0) == Cga(bases=[[0, 0], [0, 1]])
-    assert cga.drop(0) == Cga(bases=[[0], [1]])
+    cga = Cga(bases=((1, 0), (0, 1)))
+    assert cga.without(0) == Cga(bases=((0, 0), (0, 1)))
+    assert cga.drop(0) == Cga(bases=((0,), (1,)))
 
 
 def test_ctas_of_a_split_hold_different_parts() -> None:
     blocked = Blocked(
-        size_per_thread=[1],
-        threads_per_warp=[2],
-        warps_per_cta=[1],
-        order=[0],
-        cga=Cga(bases=[[1], [0], [2]]),
+        size_per_thread=(1,),
+        threads_per_warp=(2,),
+        warps_per_cta=(1,),
+        order=(0,),
+        cga=Cga(bases=((1,), (0,), (2,))),
     )
     layout = blocked.to_linear_layout([8])
     assert layout.bases["block"] == ((2,), (0,), (4,))
@@ -66,7 +66,7 @@ def test_ctas_of_a_split_hold_different_parts() -> None:
 
 def test_a_gap_between_the_parts_is_an_error() -> None:
     with pytest.raises(EncodingError, match=r"got bases=\[\[2\]\]; add the missing"):
-        Cga(bases=[[2]])
+        Cga(bases=((2,),))
 
 
 def test_more_parts_than_ctas() -> None:
@@ -97,4 +97,4 @@ def test_unknown_keys() -> None:
 
 def test_another_rank_than_the_encoding() -> None:
     with pytest.raises(EncodingError, match="cga to have 1 entries"):
-        Cga(bases=[[1, 0]]).check_rank("blocked", 1)
+        Cga(bases=((1, 0),)).check_rank("blocked", 1)

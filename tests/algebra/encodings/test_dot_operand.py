@@ -9,23 +9,24 @@ from hypothesis import strategies as st
 from algebra.encodings import AmdWmma, Blocked, Cga, DotOperand, NvidiaMma, Slice
 from algebra.errors import EncodingError, NotPowerOfTwoError
 
-SIZES = st.lists(st.sampled_from([1, 2, 4]), min_size=2, max_size=2)
+POWER = st.sampled_from([1, 2, 4])
+SIZES = st.tuples(POWER, POWER)
 
 
 @given(SIZES, SIZES, SIZES, st.permutations(range(2)), st.integers(0, 1), SIZES)
 def test_threads_of_a_blocked_operand_hold_whole_rows_along_k(
-    thread: list[int],
-    lanes: list[int],
-    warps: list[int],
+    thread: tuple[int, ...],
+    lanes: tuple[int, ...],
+    warps: tuple[int, ...],
     order: list[int],
     op_idx: int,
-    shape: list[int],
+    shape: tuple[int, ...],
 ) -> None:
     parent = Blocked(
         size_per_thread=thread,
         threads_per_warp=lanes,
         warps_per_cta=warps,
-        order=order,
+        order=tuple(order),
     )
     operand = DotOperand(op_idx=op_idx, parent=parent)
     layout = operand.to_linear_layout(shape)
@@ -36,22 +37,22 @@ def test_threads_of_a_blocked_operand_hold_whole_rows_along_k(
 
 def blocked(**changes: Any) -> Blocked:
     return Blocked(
-        size_per_thread=[1, 1],
-        threads_per_warp=[2, 2],
-        warps_per_cta=[1, 1],
-        order=[1, 0],
+        size_per_thread=(1, 1),
+        threads_per_warp=(2, 2),
+        warps_per_cta=(1, 1),
+        order=(1, 0),
         **changes,
     )
 
 
 def mma(version: int = 2) -> NvidiaMma:
-    instr = [16, 8] if version == 2 else [16, 8, 16]
-    return NvidiaMma(version=[version, 0], warps_per_cta=[4, 1], instr_shape=instr)
+    instr = (16, 8) if version == 2 else (16, 8, 16)
+    return NvidiaMma(version=(version, 0), warps_per_cta=(4, 1), instr_shape=instr)
 
 
 def test_ctas_along_k_hold_copies() -> None:
-    operand = DotOperand(op_idx=0, parent=blocked(cga=Cga(bases=[[0, 1], [1, 0]])))
-    assert operand.cga == Cga(bases=[[0, 0], [1, 0]])
+    operand = DotOperand(op_idx=0, parent=blocked(cga=Cga(bases=((0, 1), (1, 0)))))
+    assert operand.cga == Cga(bases=((0, 0), (1, 0)))
     assert operand.to_linear_layout([8, 8]).bases["block"] == ((0, 0), (4, 0))
     assert operand.rank == 2
 
@@ -98,7 +99,7 @@ def test_operands_that_do_not_exist(
 
 def test_a_vector_is_no_operand() -> None:
     parent = Blocked(
-        size_per_thread=[1], threads_per_warp=[2], warps_per_cta=[1], order=[0]
+        size_per_thread=(1,), threads_per_warp=(2,), warps_per_cta=(1,), order=(0,)
     )
     with pytest.raises(EncodingError, match="rank=1"):
         DotOperand(op_idx=0, parent=parent)

@@ -42,27 +42,27 @@ def test_operand_fragments_of_m16n8k16() -> None:
 
 
 def test_warps_of_v2_run_along_n_and_of_v3_along_m() -> None:
-    ampere = mma(warps_per_cta=[2, 2]).to_linear_layout([64, 64])
-    hopper = mma(version=[3, 0], warps_per_cta=[4, 2], instr_shape=[16, 32, 16])
+    ampere = mma(warps_per_cta=(2, 2)).to_linear_layout([64, 64])
+    hopper = mma(version=(3, 0), warps_per_cta=(4, 2), instr_shape=(16, 32, 16))
     assert ampere.bases["warp"] == ((0, 8), (16, 0))
     warps = hopper.to_linear_layout([64, 64]).bases["warp"]
     assert warps == ((16, 0), (32, 0), (0, 32))
 
 
 def test_float64_instruction_of_8_rows() -> None:
-    parent = mma(instr_shape=[8, 8])
+    parent = mma(instr_shape=(8, 8))
     operand = DotOperand(op_idx=0, parent=parent, k_width=1)
     assert operand.to_linear_layout([8, 4]).bases["register"] == ()
     assert operand.to_linear_layout([8, 4], "3.7").bases["register"] == (
         (0, 0),
         (0, 0),
     )
-    batch = mma(warps_per_cta=[2, 1, 1], instr_shape=[1, 8, 8])
+    batch = mma(warps_per_cta=(2, 1, 1), instr_shape=(1, 8, 8))
     assert batch.to_linear_layout([2, 8, 8]).bases["warp"] == ((1, 0, 0),)
 
 
 def test_register_operand_of_wgmma() -> None:
-    parent = mma(version=[3, 0], warps_per_cta=[4, 1], instr_shape=[16, 64, 16])
+    parent = mma(version=(3, 0), warps_per_cta=(4, 1), instr_shape=(16, 64, 16))
     operand = DotOperand(op_idx=0, parent=parent, k_width=2)
     layout = operand.to_linear_layout([64, 16])
     assert layout.bases["register"] == ((0, 1), (8, 0), (0, 8))
@@ -72,7 +72,7 @@ def test_register_operand_of_wgmma() -> None:
 def test_results_and_operands_reach_every_element() -> None:
     for warps in product((1, 2, 4), repeat=2):
         for shape in product((1, 16, 64), repeat=2):
-            parent = mma(warps_per_cta=warps, cga=Cga(bases=[[1, 0]]))
+            parent = mma(warps_per_cta=warps, cga=Cga(bases=((1, 0),)))
             assert parent.to_linear_layout(shape).is_surjective
             for op_idx in (0, 1):
                 operand = DotOperand(op_idx=op_idx, parent=parent, k_width=4)
@@ -98,6 +98,6 @@ def test_instructions_that_do_not_exist(changes: dict[str, Any], message: str) -
 
 
 def test_a_width_of_24_is_an_instruction_but_no_linear_layout() -> None:
-    encoding = mma(version=[3, 0], warps_per_cta=[4, 1], instr_shape=[16, 24, 16])
+    encoding = mma(version=(3, 0), warps_per_cta=(4, 1), instr_shape=(16, 24, 16))
     with pytest.raises(UnsupportedLayoutError, match="split N into powers of two"):
         encoding.to_linear_layout([64, 32])

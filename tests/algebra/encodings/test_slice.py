@@ -7,23 +7,24 @@ from hypothesis import strategies as st
 from algebra.encodings import Blocked, Cga, NvidiaMma, Slice
 from algebra.errors import EncodingError
 
-SIZES = st.lists(st.sampled_from([1, 2, 4]), min_size=3, max_size=3)
+POWER = st.sampled_from([1, 2, 4])
+SIZES = st.tuples(POWER, POWER, POWER)
 
 
 @given(SIZES, SIZES, SIZES, st.permutations(range(3)), st.integers(0, 2), SIZES)
 def test_is_the_parent_without_the_dim(
-    thread: list[int],
-    lanes: list[int],
-    warps: list[int],
+    thread: tuple[int, ...],
+    lanes: tuple[int, ...],
+    warps: tuple[int, ...],
     order: list[int],
     dim: int,
-    sizes: list[int],
+    sizes: tuple[int, ...],
 ) -> None:
     parent = Blocked(
         size_per_thread=thread,
         threads_per_warp=lanes,
         warps_per_cta=warps,
-        order=order,
+        order=tuple(order),
     )
     full = [*sizes[:dim], 1, *sizes[dim + 1 :]]
     shape = full[:dim] + full[dim + 1 :]
@@ -37,24 +38,24 @@ def test_is_the_parent_without_the_dim(
 
 def mma() -> NvidiaMma:
     return NvidiaMma(
-        version=[2, 0],
-        warps_per_cta=[1, 1],
-        instr_shape=[16, 8],
-        cga=Cga(bases=[[1, 0], [0, 1]]),
+        version=(2, 0),
+        warps_per_cta=(1, 1),
+        instr_shape=(16, 8),
+        cga=Cga(bases=((1, 0), (0, 1))),
     )
 
 
 def test_slice_of_a_slice_and_its_cga() -> None:
     blocked = Blocked(
-        size_per_thread=[1, 1, 2],
-        threads_per_warp=[2, 2, 2],
-        warps_per_cta=[1, 1, 1],
-        order=[2, 1, 0],
+        size_per_thread=(1, 1, 2),
+        threads_per_warp=(2, 2, 2),
+        warps_per_cta=(1, 1, 1),
+        order=(2, 1, 0),
     )
     inner = Slice(dim=0, parent=Slice(dim=1, parent=blocked))
     assert inner.rank == 1
     assert inner.to_linear_layout([4]).bases["lane"] == ((2,), (0,), (0,))
-    assert Slice(dim=1, parent=mma()).cga == Cga(bases=[[1], [0]])
+    assert Slice(dim=1, parent=mma()).cga == Cga(bases=((1,), (0,)))
 
 
 def test_lanes_of_the_missing_dim_hold_copies() -> None:
