@@ -66,8 +66,8 @@ def permute(
         >>> permute(torch.arange(8), flip).tolist()
         [0, 2, 1, 3, 4, 6, 5, 7]
 
-    Source: bit-matrix-multiply-complement permutations (T. H. Cormen et al.);
-    theorem ``permute_moves_whole_lines``.
+    Source: bit-matrix-multiply-complement permutations (T. H. Cormen et al.), in one
+    pass by the tile of ``compiler.permuting``.
     """
     # torch is loaded on the first call, not by `import compiler`
     import torch

@@ -33,13 +33,19 @@ def check_tensor(tensor: object) -> torch.Tensor:
             f"{type(tensor).__name__}; torch.as_tensor(...) converts arrays and lists",
             type_name=type(tensor).__name__,
         )
-    if tensor.layout != torch.strided or tensor.is_quantized or tensor.is_meta:
-        kind = "meta" if tensor.is_meta else str(tensor.layout)
-        raise NotATensorError(
-            f"a dense tensor with data was needed, got a tensor of kind={kind}, "
-            f"dtype={tensor.dtype}; convert it first, for example with .to_dense()",
-            type_name=type(tensor).__name__,
-        )
+    kinds = {
+        "meta": tensor.is_meta,
+        "nested": tensor.is_nested,
+        "quantized": tensor.is_quantized,
+        str(tensor.layout): tensor.layout != torch.strided,
+    }
+    for kind, found in kinds.items():
+        if found:
+            raise NotATensorError(
+                f"a dense tensor with data was needed, got one of kind={kind}, "
+                f"dtype={tensor.dtype}; convert it first, for example with .to_dense()",
+                type_name=type(tensor).__name__,
+            )
     return tensor
 
 
