@@ -21,6 +21,7 @@ STYLE = (
     "text{font-family:ui-monospace,Menlo,Consolas,monospace;fill:#1a1a1a}"
     ".cell{stroke:#555;stroke-width:.5}.label{font-size:12px;text-anchor:middle}"
     ".small{font-size:9px;text-anchor:middle;fill:#444}"
+    ".value{font-size:10px;text-anchor:middle}"
     ".head{font-size:10px;text-anchor:middle;fill:#666}.title{font-size:13px}"
     ".copies{pointer-events:none}"
 )
@@ -192,7 +193,7 @@ def _legend(
         parts.append(
             f'<rect class="key" data-value="{value}" x="{x}" y="{y}" width="30" '
             f'height="20" fill="{colour(value, count)}" stroke="#555" '
-            f'stroke-width=".5"/><text class="head" x="{x + 15}" y="{y + 14}">'
+            f'stroke-width=".5"/><text class="value" x="{x + 15}" y="{y + 14}">'
             f"{value}</text>"
         )
     top += max(-(-shown // per_line), 1) * 26
