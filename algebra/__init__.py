@@ -1,6 +1,7 @@
 """Layouts as maps over F2: the algebra, every encoding, and what follows from them."""
 
 from .affine import AffineLayout
+from .bank_conflicts import bank_conflicts
 from .column_action import (
     ColumnAction,
     action_additive_strides,
@@ -45,6 +46,7 @@ from .shapes import (
     zeros_like,
 )
 from .verdict import Proved, Refuted, Unknown, Verdict
+from .why_not_linear import NotAffine, why_not_linear
 
 __all__ = [
     "AffineLayout",
@@ -54,6 +56,7 @@ __all__ = [
     "EncodingError",
     "LayoutError",
     "LinearLayout",
+    "NotAffine",
     "NotInvertibleError",
     "NotPowerOfTwoError",
     "NotSolvableError",
@@ -67,6 +70,7 @@ __all__ = [
     "Verdict",
     "action_additive_strides",
     "action_remove_broadcasted_regs",
+    "bank_conflicts",
     "broadcast_as",
     "ensure_layout_not_larger_than",
     "ensure_layout_not_smaller_than",
@@ -87,5 +91,6 @@ __all__ = [
     "standard_out_dim_pairs",
     "supremum",
     "transpose_linear_layout",
+    "why_not_linear",
     "zeros_like",
 ]

@@ -175,12 +175,11 @@ def least_total_wavefronts(
     ]
 
     def cost(position: int, vector_bits: int) -> int:
-        pattern = patterns[position]
         vector_bits = min(vector_bits, cap)
-        count = rank(registers[position])
-        return _lane_groups(pattern, vector_bits, element_bits, banks) << max(
-            0, count - vector_bits
-        )
+        words = max(0, vector_bits + log2(element_bits) - log2(WORD_BITS))
+        groups = _lane_groups(patterns[position], vector_bits, element_bits, banks)
+        accesses = 1 << max(0, rank(registers[position]) - vector_bits)
+        return accesses * groups << max(0, words - log2(banks))
 
     everyone = range(len(patterns))
     if len(patterns) > ORDERED_PATTERNS:
