@@ -1,9 +1,9 @@
 """Reshape: coordinates are flattened row-major and cut again; nothing moves."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from algebra.bits import log2
-from algebra.encodings import Blocked, Encoding
+from algebra.encodings import Blocked, Encoding, Linear, Slice
 from algebra.errors import DimMismatchError
 from algebra.layout import LinearLayout
 from algebra.shapes import reshape_layout
@@ -63,7 +63,8 @@ def infer_reshape(
     """Return the encoding of ``tensor.reshape(dst_shape)`` that moves nothing.
 
     Blocked stays blocked where ``reshape_blocked`` finds how; any other encoding, and
-    blocked otherwise, becomes linear.
+    blocked otherwise, becomes linear. Release 3.9 first tries a slice where a dim of
+    size 1 vanishes, and the parent of a slice where its dim of size 1 appears.
 
     Law: its linear layout is ``reshape`` of the linear layout of ``encoding``.
 
@@ -76,7 +77,7 @@ def infer_reshape(
     Raises:
         DimMismatchError: another number of elements.
         NotPowerOfTwoError: a size is not a power of two.
-        EncodingError: the shape does not fit the encoding.
+        EncodingError: the shape does not fit the encoding, or the result has no dims.
 
     Example:
         >>> rows = Blocked(
@@ -91,8 +92,28 @@ def infer_reshape(
     Source: Triton ``inferReshapeOpEncoding``.
     """
     moved = reshape(encoding.to_linear_layout(src_shape, release), dst_shape)
+    unchanged = tuple(src_shape) == tuple(dst_shape)
+    if release == "3.9" and not unchanged:
+        for candidate in _with_or_without_one(encoding, src_shape, dst_shape):
+            if candidate.to_linear_layout(dst_shape, release) == moved:
+                return candidate
     if isinstance(encoding, Blocked):
         blocked = reshape_blocked(encoding, src_shape, dst_shape)
         if blocked is not None:
             return blocked
     return linear_encoding(moved, encoding)
+
+
+def _with_or_without_one(
+    encoding: Encoding, src_shape: Sequence[int], dst_shape: Sequence[int]
+) -> Iterator[Encoding]:
+    """Yield the slices and the parent that fit if one dim of size 1 goes or comes."""
+    src, dst = tuple(src_shape), tuple(dst_shape)
+    if not isinstance(encoding, Linear) and len(dst):
+        for dim, size in enumerate(src):
+            if size == 1 and src[:dim] + src[dim + 1 :] == dst:
+                yield Slice(dim=dim, parent=encoding)
+    if isinstance(encoding, Slice):
+        dim = encoding.dim
+        if (*src[:dim], 1, *src[dim:]) == dst:
+            yield encoding.parent

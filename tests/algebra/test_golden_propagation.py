@@ -77,7 +77,7 @@ def test_inferred_encodings(release: str) -> None:
         result = infer(case, from_dict(case["encoding"]), release)
         layout = result.to_linear_layout(case["dst_shape"], release)
         assert layout == to_layout(case[key]), case["case"]
-        if case["op"] != "split" and key == "expected_linear":
+        if case["op"] != "split" and release == "3.8":
             assert CLASSES[result.kind] == case["result_class"], case["case"]
         checked += 1
     assert checked == 496

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from algebra.dims import HARDWARE_DIMS, standard_out_dim_names
-from algebra.encodings import Blocked, Linear, NvidiaMma
-from algebra.errors import DimMismatchError, NotPowerOfTwoError
+from algebra.encodings import Blocked, Encoding, Linear, NvidiaMma, Slice
+from algebra.errors import DimMismatchError, EncodingError, NotPowerOfTwoError
 from algebra.layout import LinearLayout
 from algebra.propagate.reshape import infer_reshape, reshape
 
@@ -127,6 +127,45 @@ def test_other_encodings_become_linear(encoding: Blocked | NvidiaMma) -> None:
     assert isinstance(moved, Linear)
     expected = reshape(encoding.to_linear_layout((64, 32)), (16, 128))
     assert moved.to_linear_layout((16, 128)) == expected
+
+
+@pytest.mark.parametrize(
+    ("encoding", "src", "dst", "result"),
+    [
+        (ROWS, (1, 32), (32,), Slice(dim=0, parent=ROWS)),
+        (ROWS, (32, 1), (32,), Slice(dim=1, parent=ROWS)),
+        (ROWS, (1, 1), (1,), Slice(dim=0, parent=ROWS)),
+        (Slice(dim=0, parent=ROWS), (32,), (1, 32), ROWS),
+        (Slice(dim=1, parent=ROWS), (32,), (32, 1), ROWS),
+    ],
+)
+def test_release_3_9_slices_dims_of_size_one(
+    encoding: Encoding, src: tuple[int, ...], dst: tuple[int, ...], result: Encoding
+) -> None:
+    assert infer_reshape(encoding, src, dst, "3.9") == result
+    assert infer_reshape(encoding, src, dst, "3.8") != result
+
+
+@pytest.mark.parametrize(
+    ("encoding", "src", "dst"),
+    [
+        (Slice(dim=0, parent=ROWS), (32,), (32, 1)),
+        (Slice(dim=0, parent=ROWS), (32,), (32,)),
+        (infer_reshape(MMA, (1, 32), (32, 1)), (32, 1), (32,)),
+        (MMA, (32, 1), (32,)),
+        (MMA, (1, 1), ()),
+    ],
+)
+def test_release_3_9_does_not_slice_what_does_not_fit(
+    encoding: Encoding, src: tuple[int, ...], dst: tuple[int, ...]
+) -> None:
+    if not dst:
+        with pytest.raises(EncodingError):
+            infer_reshape(encoding, src, dst)
+        return
+    moved = infer_reshape(encoding, src, dst, "3.9")
+    assert isinstance(moved, Linear)
+    assert moved.to_linear_layout(dst) == reshape(encoding.to_linear_layout(src), dst)
 
 
 def test_infer_rejects_another_number_of_elements() -> None:
