@@ -5,7 +5,7 @@ from html import escape
 from algebra.layout import LinearLayout
 
 from .page import PAGE, SCRIPT, STYLE
-from .palette import WHEEL, check_key, colour, colour_keys
+from .palette import WHEEL, Address, check_key, colour, colour_keys
 from .svg import to_svg
 from .view import Clip, Listing, hardware_view
 
@@ -16,6 +16,7 @@ def to_html(
     *,
     color_by: str | None = None,
     element_bits: int = 32,
+    address: Address | None = None,
     clip: Clip | None = None,
 ) -> str:
     """Return a page with the picture, the bases and the table hardware -> element.
@@ -28,6 +29,7 @@ def to_html(
         title: The heading, e.g. the encoding.
         color_by: As ``to_svg``.
         element_bits: Width of an element [bits], for banks.
+        address: As ``to_svg``.
         clip: Limits; the default is 64 rows and columns.
 
     Raises:
@@ -40,7 +42,13 @@ def to_html(
         (True, True)
     """
     key = check_key(layout, color_by)
-    picture = to_svg(layout, color_by=color_by, element_bits=element_bits, clip=clip)
+    picture = to_svg(
+        layout,
+        color_by=color_by,
+        element_bits=element_bits,
+        address=address,
+        clip=clip,
+    )
     keys = colour_keys(layout)
     switch = "".join(
         f'<label><input type="radio" name="key" value="{escape(name)}"'

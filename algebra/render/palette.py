@@ -1,5 +1,6 @@
 """Colours for the values of a hardware index, light enough for dark text."""
 
+from collections.abc import Callable
 from colorsys import hls_to_rgb
 
 from algebra.dims import LANE, OFFSET, WARP
@@ -7,6 +8,9 @@ from algebra.errors import DimMismatchError
 from algebra.layout import LinearLayout
 
 from .places import Point
+
+Address = Callable[[int], int]
+"""Offset before padding -> offset after it [elements]."""
 
 BANK = "bank"
 BANKS = 32
@@ -73,20 +77,26 @@ def check_key(layout: LinearLayout, key: str | None) -> str:
     return key
 
 
-def key_value(place: Point, key: str, element_bits: int) -> int:
+def key_value(
+    place: Point, key: str, element_bits: int, address: Address | None = None
+) -> int:
     """Return the value of a colour key at a place.
 
     Args:
         place: Index in each in-dim.
         key: An in-dim, or ``bank``.
         element_bits: Width of an element [bits]; for banks.
+        address: Where an offset lives, in padded memory; for banks.
 
     Example:
         >>> key_value({"offset": 66}, "bank", 16)
         1
     """
     if key == BANK:
-        return place[OFFSET] * element_bits // BANK_BITS % BANKS
+        offset = place[OFFSET]
+        if address is not None:
+            offset = address(offset)
+        return offset * element_bits // BANK_BITS % BANKS
     return place[key]
 
 

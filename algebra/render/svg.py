@@ -1,13 +1,15 @@
 """Layouts as SVG: one rectangle an element, coloured by who holds it."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from html import escape
 
 from algebra.bits import log2
 from algebra.dims import BLOCK, LANE, OFFSET, REGISTER, WARP
 from algebra.layout import LinearLayout
 
-from .palette import UNHELD, check_key, colour, colour_keys, key_value
+from .palette import UNHELD, Address, check_key, colour, colour_keys, key_value
+from .places import Point
 from .view import Cell, Clip, Panel, View, element_view, place_format, place_text
 
 CELL_WIDTH = 52
@@ -38,6 +40,7 @@ def to_svg(
     *,
     color_by: str | None = None,
     element_bits: int = 32,
+    address: Address | None = None,
     clip: Clip | None = None,
 ) -> str:
     """Return one self-contained picture of who holds each element.
@@ -51,6 +54,7 @@ def to_svg(
         color_by: An in-dim, or ``bank`` for memory; the default is the bank, the lane
             or the warp, the first that there is.
         element_bits: Width of an element [bits], for banks.
+        address: Where an offset lives, for the banks of padded memory.
         clip: Limits; the default is 4 panels of 64 x 64.
 
     Raises:
@@ -63,6 +67,7 @@ def to_svg(
         ('<svg', 4)
     """
     log2(element_bits, what="element_bits")
+    value_of = partial(key_value, element_bits=element_bits, address=address)
     key = check_key(layout, color_by)
     view = element_view(layout, clip)
     columns = max(len(panel.rows[0]) for panel in view.panels)
@@ -78,7 +83,7 @@ def to_svg(
         if panel.title:
             body += _wrapped(panel.title, width, top)
             top += TITLE * len(_lines(panel.title, width))
-        body += _panel(view, panel, top, key, element_bits)
+        body += _panel(view, panel, top, key, value_of)
         top += HEAD + len(panel.rows) * CELL_HEIGHT
     hatched = any(c.copies > 1 for p in view.panels for row in p.rows for c in row)
     legend, top = _legend(layout, key, width, top + 12, hatched)
@@ -97,7 +102,7 @@ def to_svg(
 
 
 def _panel(
-    view: View, panel: Panel, top: int, key: str, element_bits: int
+    view: View, panel: Panel, top: int, key: str, value_of: Callable[[Point, str], int]
 ) -> Iterator[str]:
     """Draw one panel below ``top``."""
     for column in range(len(panel.rows[0])):
@@ -109,11 +114,16 @@ def _panel(
         yield f'<text class="head" x="{HEAD // 2}" y="{middle}">{number}</text>'
         for column, cell in enumerate(row):
             x = HEAD + column * CELL_WIDTH
-            yield _cell(view.layout, cell, x, y, key, element_bits)
+            yield _cell(view.layout, cell, x, y, key, value_of)
 
 
 def _cell(
-    layout: LinearLayout, cell: Cell, x: int, y: int, key: str, element_bits: int
+    layout: LinearLayout,
+    cell: Cell,
+    x: int,
+    y: int,
+    key: str,
+    value_of: Callable[[Point, str], int],
 ) -> str:
     """Draw one element: rectangle, hatch, label, and the places when pointed at."""
     where = ", ".join(map(str, cell.element))
@@ -123,12 +133,10 @@ def _cell(
         return f'<rect class="cell" {frame} fill="{UNHELD}">{told}</rect>'
     place = cell.places[0]
     keys = colour_keys(layout)
-    data = " ".join(
-        f'data-{name}="{key_value(place, name, element_bits)}"' for name in keys
-    )
+    data = " ".join(f'data-{name}="{value_of(place, name)}"' for name in keys)
     fill = UNHELD
     if key:
-        fill = colour(key_value(place, key, element_bits), keys[key])
+        fill = colour(value_of(place, key), keys[key])
     told = "; ".join(
         " ".join(f"{dim} {value}" for dim, value in other.items())
         for other in cell.places

@@ -197,6 +197,7 @@ def _progress(total: int) -> Any:
 
 def _print_table(records: list[Record], total: int) -> None:
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -207,8 +208,8 @@ def _print_table(records: list[Record], total: int) -> None:
         table.add_row(
             record["name"],
             f"[{style}]{record['verdict']}[/]",
-            record["scope"],
-            record["method"],
+            escape(record["scope"]),
+            escape(record["method"]),
             f"{record['seconds']:.2f} s",
         )
     console = Console(width=None if sys.stdout.isatty() else 160)

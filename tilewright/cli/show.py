@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from algebra import LinearLayout
-from algebra.encodings import Encoding, to_dict
+from algebra.encodings import Encoding, PaddedShared, to_dict
 from algebra.render import (
     Clip,
     element_table,
@@ -66,15 +66,19 @@ def show(
     bits = element_bits or getattr(parsed, "element_bits", None) or 32
     title = f"{parsed!r}, shape {'x'.join(map(str, sizes))}"
     clip = Clip(rows=rows, columns=columns or 64)
-    pictures: dict[Path, str] = {}
-    if svg is not None:
-        pictures[svg] = to_svg(
-            layout, title, color_by=color_by, element_bits=bits, clip=clip
+    draw = {svg: to_svg, html: to_html}
+    pictures = {
+        path: picture(
+            layout,
+            title,
+            color_by=color_by,
+            element_bits=bits,
+            address=getattr(parsed, "address", None),
+            clip=clip,
         )
-    if html is not None:
-        pictures[html] = to_html(
-            layout, title, color_by=color_by, element_bits=bits, clip=clip
-        )
+        for path, picture in draw.items()
+        if path is not None
+    }
     for path, text in pictures.items():
         write_text(path, text)
     if as_json:
@@ -88,6 +92,8 @@ def show(
         fitting = shutil.get_terminal_size().columns // CELL_TEXT - 1
         clip = Clip(rows=rows, columns=max(fitting, 1))
     typer.echo(title)
+    if isinstance(parsed, PaddedShared):
+        typer.echo("offsets are those before padding")
     typer.echo("\nelement -> hardware")
     typer.echo(element_table(layout, clip))
     typer.echo("\nhardware -> element")

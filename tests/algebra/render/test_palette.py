@@ -37,6 +37,13 @@ def test_banks_are_words_of_32_bits() -> None:
     assert key_value({"offset": 7}, "offset", 8) == 7
 
 
+def test_padding_moves_banks() -> None:
+    assert [
+        key_value({"offset": o}, "bank", 32, lambda offset: offset + offset // 4)
+        for o in (3, 4, 8)
+    ] == [3, 5, 10]
+
+
 @pytest.mark.parametrize(
     ("layout", "key"),
     [

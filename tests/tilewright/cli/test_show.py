@@ -1,4 +1,5 @@
 import json
+import re
 import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
@@ -8,7 +9,7 @@ from typing import Any
 import pytest
 
 from algebra import LinearLayout
-from algebra.encodings import NvidiaMma, SwizzledShared
+from algebra.encodings import NvidiaMma, PaddedShared, SwizzledShared
 
 Command = Callable[..., Any]
 MMA = NvidiaMma(version=(2, 0), warps_per_cta=(2, 1), instr_shape=(16, 8))
@@ -51,6 +52,17 @@ def test_pictures(command: Command, tmp_path: Path, kind: str) -> None:
     ET.fromstring(picture)
     assert "colour: offset" in picture
     assert "SwizzledShared(vec=2" in text
+
+
+def test_padded_memory(command: Command, tmp_path: Path) -> None:
+    padded = PaddedShared.with_identity(
+        intervals=(8,), paddings=(4,), shape=(4, 8), order=(1, 0)
+    )
+    path = tmp_path / "padded.svg"
+    assert "before padding" in command("show", repr(padded), "--shape", "4x8").out
+    assert command("show", repr(padded), "--shape", "4x8", "--svg", path).code == 0
+    banks = re.findall('data-bank="([0-9]+)"', path.read_text())
+    assert [int(bank) for bank in banks[::8]] == [0, 12, 24, 4]
 
 
 def test_json_is_the_layout(command: Command, tmp_path: Path) -> None:
