@@ -108,21 +108,12 @@ def to_cute(layout: LinearLayout) -> CuteLayout:
         ...     {"lane": [[1], [2], [8]], "register": [[4]]}, ["offset"])))
         ((4,2),2):((1,8),4)
     """
-    plain = _overlap(layout.columns)
-    swizzle: Swizzle | None = None
     columns = list(layout.columns)
-    if plain is not None:
-        for swizzle in swizzles_within(sum(layout.out_bits)):
-            columns = [swizzle(column) for column in layout.columns]
-            if _overlap(columns) is None:
-                break
-        else:
-            raise UnsupportedLayoutError(
-                "a CuTe layout needs columns without common bits, up to one swizzle; "
-                f"input bits {plain[0]} and {plain[1]} have "
-                f"columns={[layout.columns[i] for i in plain]}",
-                columns=tuple(layout.columns[i] for i in plain),
-            )
+    swizzle = None
+    pair = _overlap(columns)
+    if pair is not None:
+        swizzle = _separating_swizzle(columns, pair, sum(layout.out_bits))
+        columns = [swizzle(column) for column in columns]
     shapes: list[IntTuple] = []
     strides: list[IntTuple] = []
     start = 0
@@ -134,6 +125,23 @@ def to_cute(layout: LinearLayout) -> CuteLayout:
     if len(shapes) == 1:
         return CuteLayout(shapes[0], strides[0], swizzle)
     return CuteLayout(tuple(shapes), tuple(strides), swizzle)
+
+
+def _separating_swizzle(
+    columns: Sequence[int], pair: tuple[int, int], size_bits: int
+) -> Swizzle:
+    """Return the narrowest swizzle after which no two columns share a bit."""
+    first, second = (columns[i] for i in pair)
+    for swizzle in swizzles_within(size_bits):
+        if swizzle(first) & swizzle(second):
+            continue
+        if _overlap([swizzle(column) for column in columns]) is None:
+            return swizzle
+    raise UnsupportedLayoutError(
+        "a CuTe layout needs columns without common bits, up to one swizzle; "
+        f"input bits {pair[0]} and {pair[1]} have columns={[first, second]}",
+        columns=(first, second),
+    )
 
 
 def _as_cute(

@@ -227,3 +227,29 @@ def test_bad_arguments() -> None:
             function(memory, 16)
         with pytest.raises(NotPowerOfTwoError):
             function(accumulator(), 24)
+
+
+@given(st.integers(min_value=0), st.booleans())
+def test_conflicts_of_a_matrix_are_those_of_its_row_addresses(
+    seed: int, transposed: bool
+) -> None:
+    access = random_matrix_access(seed, 16, transposed)
+    memory = LinearLayout.identity_1d(
+        access.get_total_out_dim_size(), "offset", "offset"
+    )
+    tile = LaneTile((2, 3, 4), (0, 1)) if transposed else LaneTile((0, 1), (2, 3, 4))
+    found = matrix_access(access, 16, transposed=transposed)
+    assert isinstance(found, MatrixAccess)
+    names = access.get_in_dim_names()
+    order = [*found.element_registers, *found.matrix_registers, *found.repeat_registers]
+    columns = {name: access.in_columns(name) for name in names}
+    columns["register"] = tuple(columns["register"][bit] for bit in order)
+    permuted = LinearLayout.from_columns(
+        {name: len(images) for name, images in columns.items()},
+        {"offset": access.get_out_dim_size_log2("offset")},
+        [image for images in columns.values() for image in images],
+    )
+    rows = row_access(permuted, 16, transposed=transposed)
+    assert bank_conflicts(access, memory, 16, lane_tile=tile) == bank_conflicts(
+        rows, memory, 16
+    )
