@@ -1,5 +1,7 @@
 """Layouts as maps over F2: the algebra, every encoding, and what follows from them."""
 
+from typing import TYPE_CHECKING
+
 from .affine import AffineLayout
 from .bank_conflicts import bank_conflicts
 from .column_action import (
@@ -48,6 +50,9 @@ from .shapes import (
 from .verdict import Proved, Refuted, Unknown, Verdict
 from .why_not_linear import NotAffine, why_not_linear
 
+if TYPE_CHECKING:
+    from .ttgir import parse_encoding, print_encoding
+
 __all__ = [
     "AffineLayout",
     "BasisError",
@@ -82,6 +87,8 @@ __all__ = [
     "invert_and_compose_block_local",
     "invert_and_compose_local",
     "lstsq",
+    "parse_encoding",
+    "print_encoding",
     "reg_perm_for_divide",
     "remove_standard_dim",
     "rename_linear_layout_dims",
@@ -94,3 +101,12 @@ __all__ = [
     "why_not_linear",
     "zeros_like",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Load the encodings' spelling when it is asked for: most programs never do."""
+    if name in ("parse_encoding", "print_encoding"):
+        from . import ttgir
+
+        return getattr(ttgir, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
