@@ -1,7 +1,6 @@
 """Both sides of each theorem of ``conflicts.v``, on random instances."""
 
 from collections import defaultdict
-from typing import cast
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -142,4 +141,4 @@ def distributed(data: st.DataObject, dims: dict[str, int]) -> LinearLayout:
     """A bijection of registers and 8 lanes to a tensor."""
     flat = data.draw(surjections(out_dims=dims, max_broadcast=0, in_names=["all"]))
     bits = sum(dims.values())
-    return cast(LinearLayout, flat.reshape_ins({"register": 1 << bits - 3, "lane": 8}))
+    return flat.reshape_ins({"register": 1 << bits - 3, "lane": 8})
