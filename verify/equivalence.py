@@ -12,7 +12,7 @@ sides have as many offsets as coordinates, so this pins the whole layout.
 from collections.abc import Sequence
 from typing import Any
 
-from algebra.dims import BLOCK, LANE, OFFSET, REGISTER, WARP, dim_name
+from algebra.dims import BLOCK, OFFSET, dim_name
 from algebra.encodings import Encoding
 from algebra.layout import LinearLayout
 from algebra.verdict import Proved, Refuted, Unknown, Verdict
@@ -24,9 +24,19 @@ from .legacy import (
     shape_per_block,
     split_of_bases,
 )
-from .models import model_of, split_over_blocks
+from .models import PaddedModel, model_of, split_over_blocks
 from .solver import Z3, prove
-from .terms import ZERO, Formula, Term, all_of, equal, lift, variable
+from .terms import (
+    ZERO,
+    Formula,
+    Term,
+    all_of,
+    equal,
+    implies,
+    less,
+    lift,
+    variable,
+)
 
 
 def prove_encoding(
@@ -80,6 +90,8 @@ def prove_encoding(
             f"no legacy formula for {encoding.kind}: the encoding is younger than "
             "linear layouts, or verify.legacy does not model it"
         )
+    if isinstance(model, PaddedModel):
+        return _prove_injective(model, solver, timeout)
     sizes = list(layout.out_dims.values())
     if sizes != list(shape):
         return Refuted({"shape": list(shape), "out_dims": sizes})
@@ -96,12 +108,15 @@ def _prove_distributed(
     solver: str,
     timeout: float,
 ) -> Verdict:
+    register, lane, warp = model.names
     counts = {
-        REGISTER: model.registers,
-        LANE: model.lanes,
-        WARP: model.warps,
+        register: model.registers,
+        lane: model.lanes,
+        warp: model.warps,
         BLOCK: 1 << len(bases),
     }
+    if not warp:
+        del counts[warp]
     sizes = dict(zip(layout.in_names, layout.in_bits, strict=True))
     if set(sizes) - set(counts):
         return Unknown(f"no legacy formula for in_dims {list(sizes)}")
@@ -111,7 +126,7 @@ def _prove_distributed(
     }
 
     def legacy_at(at: dict[str, Any]) -> list[Any]:
-        within = model.position(at[REGISTER], at[LANE], at[WARP])
+        within = model.position(at[register], at[lane], at[warp] if warp else 0)
         start = block_offset_of_bases(at[BLOCK], shape, bases)
         return [a + b for a, b in zip(within, start, strict=True)]
 
@@ -164,11 +179,14 @@ def _prove_shared(
         return [a + b for a, b in zip(coordinates, start, strict=True)]
 
     offset = lift(model.offset(within))
+    spare = [variable(f"spare{place}", 1) * place for place in model.spare]
+    for copy in spare:
+        offset = offset ^ copy
     inputs = {OFFSET: offset, BLOCK: block}
     sizes = dict(zip(layout.in_names, layout.in_bits, strict=True))
     if set(sizes) - set(inputs):
         return Unknown(f"no legacy formula for in_dims {list(sizes)}")
-    places = sum(size.bit_length() - 1 for size in model.shape)
+    places = sum(size.bit_length() - 1 for size in model.shape) + len(spare)
     if offset.ones >> sizes[OFFSET] or places != sizes[OFFSET]:
         return Refuted(
             {"offsets of the layout": 1 << sizes[OFFSET], "addresses": 1 << places}
@@ -179,9 +197,22 @@ def _prove_shared(
         found = verdict.counterexample
         here = [found.get(dim_name(d), 0) for d in range(len(shape))]
         at = {OFFSET: int(model.offset(here)), BLOCK: found.get(BLOCK, 0)}
+        for place in model.spare:
+            at[OFFSET] ^= found.get(f"spare{place}", 0) * place
         return _refuted(at, wanted(here, at[BLOCK]), layout, {n: at[n] for n in sizes})
     if model.note and isinstance(verdict, Proved):
         return Proved(verdict.method, (*verdict.facts, ("note", model.note)))
+    return verdict
+
+
+def _prove_injective(model: PaddedModel, solver: str, timeout: float) -> Verdict:
+    """Prove that no two offsets share an address: padding has no linear layout."""
+    one, other = (variable(name, model.bits) for name in ("offset", "other"))
+    claim = implies(less(one, other), less(model.address(one), model.address(other)))
+    verdict = prove(claim, solver=solver, timeout=timeout)
+    if isinstance(verdict, Proved):
+        note = "addresses grow with offsets; a padded layout is not linear"
+        return Proved(verdict.method, (*verdict.facts, ("note", note)))
     return verdict
 
 

@@ -5,24 +5,48 @@ that ``verify.legacy`` knows nothing of the algebra.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from algebra.encodings import (
     AmdMfma,
+    AmdRotatingShared,
     AmdWmma,
     Blocked,
     Cga,
     DotOperand,
     Encoding,
+    MfmaScale,
     NvidiaMma,
+    NvmmaShared,
+    PaddedShared,
+    ScaleSmemForTmemCopy,
     Slice,
+    Sm120DotScaledScale,
     SwizzledShared,
+    TensorMemory,
+    TensorMemoryScales,
+    WmmaScale,
 )
 
 from . import legacy
 from .legacy import DistributedModel, SharedModel
 
-Model = DistributedModel | SharedModel
+
+@dataclass(frozen=True, slots=True)
+class PaddedModel:
+    """The address formula of padded shared memory.
+
+    Attributes:
+        bits: Number of offset bits.
+        address: Offset -> address.
+    """
+
+    bits: int
+    address: Callable[[Any], Any]
+
+
+Model = DistributedModel | SharedModel | PaddedModel
 KEEPS_REPEATED_REGISTERS = ("3.6", "3.7", "3.8")
 BEFORE_3_8 = ("3.6", "3.7")
 
@@ -174,12 +198,120 @@ def _swizzled(
     )
 
 
+def _rotating(
+    encoding: AmdRotatingShared, shape: Shape, whole: Shape, release: str
+) -> Model | None:
+    if encoding.cga.bases:
+        # upstream swizzles the whole tensor in each block: no formula meant that
+        return None
+    return legacy.amd_rotating_shared(
+        shape, encoding.vec, encoding.per_phase, encoding.max_phase, encoding.order
+    )
+
+
+def _nvmma(
+    encoding: NvmmaShared, shape: Shape, whole: Shape, release: str
+) -> Model | None:
+    transposed = encoding.transposed
+    if transposed and not encoding.swizzle_byte_width:
+        if release in BEFORE_3_8:
+            transposed = False
+        elif encoding.rank > 2:
+            # upstream's map is not even injective; see algebra.encodings
+            return None
+    return legacy.nvmma_shared(
+        shape,
+        encoding.swizzle_byte_width,
+        encoding.element_bit_width,
+        transposed,
+        encoding.fp4_padded,
+    )
+
+
+def _padded(encoding: PaddedShared, shape: Shape, whole: Shape, release: str) -> Model:
+    def address(offset: Any) -> Any:
+        return legacy.padded_address(offset, encoding.intervals, encoding.paddings)
+
+    return PaddedModel(len(encoding.offset), address)
+
+
+def _tensor_memory(
+    encoding: TensorMemory, shape: Shape, whole: Shape, release: str
+) -> Model | None:
+    if encoding.cga.bases and release in BEFORE_3_8:
+        # then the parts of a cluster followed each other in one memory
+        return None
+    return legacy.tensor_memory(
+        shape,
+        encoding.block_m,
+        encoding.block_n,
+        encoding.col_stride,
+        pair=encoding.two_ctas and release not in BEFORE_3_8,
+        fp4_padded=encoding.fp4_padded,
+    )
+
+
+def _tensor_memory_scales(
+    encoding: TensorMemoryScales, shape: Shape, whole: Shape, release: str
+) -> Model:
+    return legacy.tensor_memory_scales(shape, encoding.block_rep_order == "mn_then_k")
+
+
+def _scale_tile(
+    encoding: ScaleSmemForTmemCopy, shape: Shape, whole: Shape, release: str
+) -> Model:
+    def offset(coordinates: Sequence[Any]) -> Any:
+        return legacy.scale_tile_offset(coordinates, shape)
+
+    return SharedModel(shape=shape, offset=offset, source="PTX ISA, tcgen05.cp")
+
+
+def _sm120(
+    encoding: Sm120DotScaledScale, shape: Shape, whole: Shape, release: str
+) -> Model:
+    return legacy.sm120_scales(
+        shape, encoding.op_idx, encoding.warps_per_cta, depth=whole[-1]
+    )
+
+
+def _mfma_scale(encoding: MfmaScale, shape: Shape, whole: Shape, release: str) -> Model:
+    return legacy.mfma_scales(
+        shape,
+        encoding.op_idx,
+        encoding.mfma_m,
+        encoding.warps_per_cta,
+        encoding.tiles_per_warp,
+    )
+
+
+def _wmma_scale(encoding: WmmaScale, shape: Shape, whole: Shape, release: str) -> Model:
+    placed = encoding.cta_layout
+    return legacy.wmma_scales(
+        shape,
+        encoding.op_idx,
+        legacy.Placement(placed.register, placed.warp),
+        encoding.instr_shape,
+        encoding.is_transposed,
+        encoding.scale_factor,
+        depth=whole[-1],
+    )
+
+
 _BUILDERS: dict[type, Callable[[Any, Shape, Shape, str], Model | None]] = {
     AmdMfma: _amd_mfma,
+    AmdRotatingShared: _rotating,
     AmdWmma: _amd_wmma,
     Blocked: _blocked,
     DotOperand: _dot_operand,
+    MfmaScale: _mfma_scale,
     NvidiaMma: _nvidia_mma,
+    NvmmaShared: _nvmma,
+    PaddedShared: _padded,
+    ScaleSmemForTmemCopy: _scale_tile,
+    Sm120DotScaledScale: _sm120,
     Slice: _slice,
     SwizzledShared: _swizzled,
+    TensorMemory: _tensor_memory,
+    TensorMemoryScales: _tensor_memory_scales,
+    WmmaScale: _wmma_scale,
 }

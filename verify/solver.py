@@ -12,7 +12,6 @@ term of the question overflows, so the answer is about the numbers.
 
 import time
 from collections.abc import Iterable
-
 from typing import Any, Protocol
 
 from algebra.verdict import Proved, Refuted, Unknown, Verdict

@@ -29,6 +29,8 @@ class DistributedModel:
         warps: Number of warps in a block.
         locate: Loop counters (as in ``digits``), lane, warp -> coordinates.
         source: File and function that the formula stems from.
+        names: What register, lane and warp are called; tensor memory has columns and
+            rows instead, and no third.
     """
 
     shape: tuple[Extent, ...]
@@ -37,6 +39,7 @@ class DistributedModel:
     warps: Extent
     locate: Callable[[Sequence[Index], Index, Index], list[Index]]
     source: str
+    names: tuple[str, str, str] = ("register", "lane", "warp")
 
     @property
     def registers(self) -> Extent:
@@ -61,9 +64,12 @@ class SharedModel:
         offset: Coordinates -> offset [elements].
         source: File and function that the formula stems from.
         note: What a reader should know about these parameters, or "".
+        spare: Offsets of unused places, relative to the used one before them; the
+            layout says that they hold a copy of it.
     """
 
     shape: tuple[Extent, ...]
     offset: Callable[[Sequence[Index]], Index]
     source: str
     note: str = ""
+    spare: tuple[int, ...] = ()
