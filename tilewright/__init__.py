@@ -1,7 +1,7 @@
 """The front door: the command line and the public table of contents.
 
-``import tilewright as tw`` gives the public names of all packages. What needs PyTorch,
-a solver or hypothesis is loaded when it is first used.
+``import tilewright as tw`` gives the public names of all packages. Each package is
+loaded when one of its names is first used, so that the command line starts quickly.
 """
 
 from importlib import import_module
@@ -9,27 +9,36 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import algebra
-from algebra import *  # noqa: F403 (the whole algebra, as its __all__ lists it)
-from algebra import encodings, render
 
 try:
     __version__ = version("tilewright")
 except PackageNotFoundError:
     __version__ = "unknown"
 
-_LAZY = {
-    "permute": "compiler",
-    "classify": "compiler.convert",
-    "explain": "compiler.convert",
-    "prove_encoding": "verify.equivalence",
+_HOMES = {
+    **dict.fromkeys(algebra.__all__, "algebra"),
     "catalogue": "proofs",
+    "classify": "compiler.convert",
+    "encodings": "algebra.encodings",
+    "explain": "compiler.convert",
+    "permutations": "compiler.permutations",
+    "permute": "compiler",
+    "prove_encoding": "verify",
+    "render": "algebra.render",
 }
+"""Public name -> the module that has it; or the module itself, where it is one."""
 
-__all__ = [*algebra.__all__, *_LAZY, "__version__", "encodings", "render"]
+__all__ = ["__version__", *sorted(_HOMES)]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LAZY:
+    if name not in _HOMES:
         raise AttributeError(f"module 'tilewright' has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(_LAZY[name]), name)
+    home = import_module(_HOMES[name])
+    is_module = home.__name__.rpartition(".")[2] == name
+    value = globals()[name] = home if is_module else getattr(home, name)
     return value
+
+
+def __dir__() -> list[str]:
+    return __all__

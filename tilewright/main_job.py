@@ -118,7 +118,7 @@ def prove_vectors() -> Finding:
     position, against a formula that knows nothing of linear layouts.
     """
     from proofs.recorded import KINDS, vectors_of
-    from verify.equivalence import prove_encoding
+    from verify import prove_encoding
 
     proved: Counter[str] = Counter()
     wrong = []

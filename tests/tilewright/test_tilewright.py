@@ -34,3 +34,13 @@ def test_what_is_heavy_is_loaded_on_use(repository: Path) -> None:
         check=True,
     )
     assert done.stdout == "[]\n"
+
+
+def test_names_are_those_of_their_packages() -> None:
+    import algebra.encodings
+    import compiler
+
+    assert tilewright.LinearLayout is algebra.LinearLayout
+    assert tilewright.encodings is algebra.encodings
+    assert tilewright.permute is compiler.permute
+    assert set(dir(tilewright)) == set(tilewright.__all__)

@@ -120,7 +120,7 @@ def _encoding_theorem(subjects: Sequence[str], shape: str, release: str) -> Theo
     encoding.to_linear_layout(sizes, release=release)
 
     def check(timeout: float) -> Verdict:
-        from verify.equivalence import prove_encoding
+        from verify import prove_encoding
 
         verdict: Verdict = prove_encoding(
             encoding, sizes, release=release, timeout=timeout
