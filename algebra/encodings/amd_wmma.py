@@ -156,26 +156,17 @@ class AmdWmma:
         """Return the map from (register, lane, warp, block); see ``Encoding``.
 
         Raises:
-            EncodingError: M or N of the tensor is smaller than the instruction's.
-            UnsupportedLayoutError: an instruction that came with release 3.8.
+            UnsupportedLayoutError: an instruction, or a tensor smaller than it, that
+                came with release 3.8.
         """
         check_release(release)
         check_no_view(self.kind, shape, alloc_shape)
         self._check_known(release)
+        self._check_size(shape, release)
         rank = self.rank
         tile = Tile(shape_bits(self.kind, shape, rank), self.cga)
         m_dim, n_dim = rank - 2, rank - 1
-        m, n = self.instr_shape[:2]
-        for size, needed in ((shape[m_dim], m), (shape[n_dim], n)):
-            if 1 < size < needed:
-                raise EncodingError(
-                    "amd_wmma needs M and N of the tensor to be 1 or not below those "
-                    f"of the instruction, got shape={list(shape)}, "
-                    f"instr_shape={list(self.instr_shape)}; pad the tensor",
-                    shape=tuple(shape),
-                    instr_shape=self.instr_shape,
-                )
-        # transposed, the 32 x 16 instruction has its long side along N
+        long_side = self.instr_shape[0]
         fast, slow = (m_dim, n_dim) if self.is_transposed else (n_dim, m_dim)
         if self.version == 1:
             tile.identity(LANE, fast, LANES)
@@ -185,7 +176,7 @@ class AmdWmma:
             tile.identity(REGISTER, slow, 8)
             tile.identity(LANE, fast, LANES)
             tile.identity(LANE, slow, 2)
-            tile.identity(REGISTER, slow, m // 16)
+            tile.identity(REGISTER, slow, long_side // 16)
         self._place(tile, None)
         return tile.finish(matrix_order(rank, True))
 
@@ -223,6 +214,17 @@ class AmdWmma:
             raise UnsupportedLayoutError(
                 "amd_wmma of 32 x 16 exists from release 3.8 on, got "
                 f"release={release}; take a later one",
+                release=release,
+            )
+
+    def _check_size(self, shape: Sequence[int], release: str) -> None:
+        small = any(1 < size < 16 for size in shape[-2:])
+        if small and release in BEFORE_3_8:
+            raise UnsupportedLayoutError(
+                "amd_wmma before release 3.8 needs M and N of the tensor to be 1 or at "
+                f"least 16, got shape={list(shape)}, release={release}; pad the tensor "
+                "or take a later release",
+                shape=tuple(shape),
                 release=release,
             )
 

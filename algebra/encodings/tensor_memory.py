@@ -100,45 +100,55 @@ class TensorMemory:
         return self._view(layout, shape, element_bits)
 
     def _layout(self, shape: Sequence[int], release: str) -> LinearLayout:
-        """Return the map of an allocation.
-
-        Before 3.8 the parts of the CTAs follow each other along the columns of one
-        memory; from then on they are in ``block``.
-        """
+        """Return the map of an allocation."""
         bits = shape_bits(self.kind, shape, 2)
-        limits, bases = self.cga.split(bits)
-        pair = self.two_ctas
         if release in BEFORE_3_8:
-            tile = Tile(bits, ONE_CTA, (ROW, COL))
-            pair = pair and self.block_m == 64 and limits[0] < bits[0]
-            tile.limits = [limits[0] + pair, limits[1]]
-            if pair and self.block_n >> limits[1] > 1:
-                raise UnsupportedLayoutError(
-                    "tensor_memory with two_ctas and block_m=64 has no layout before "
-                    f"release 3.8 where block_n={self.block_n} is more than the "
-                    f"{1 << limits[1]} columns of a CTA; take a smaller block_n",
-                    block_n=self.block_n,
-                )
-        else:
-            tile = Tile(bits, self.cga, (ROW, COL))
-            if pair and (not bases or self.cga.bases[0] != (1, 0)):
-                raise EncodingError(
-                    "tensor_memory with two_ctas needs [1, 0] as the first basis of "
-                    f"cga, got cga={[list(basis) for basis in self.cga.bases]}; put "
-                    "the pair of CTAs along M first",
-                    cga=self.cga,
-                )
-        self._lay_block(tile, pair)
+            return self._layout_before_3_8(bits)
+        tile = Tile(bits, self.cga, (ROW, COL))
+        if self.two_ctas and self.cga.bases[:1] != ((1, 0),):
+            raise EncodingError(
+                "tensor_memory with two_ctas needs [1, 0] as the first basis of cga, "
+                f"got cga={[list(basis) for basis in self.cga.bases]}; put the pair of "
+                "CTAs along M first",
+                cga=self.cga,
+            )
+        self._lay_block(tile, self.block_m)
         tile.repeat(COL, [0, 1])
-        if release in BEFORE_3_8:
-            tile.limits = list(bits)
-            tile.repeat(COL, [0, 1])
         return tile.finish([0, 1])
 
-    def _lay_block(self, tile: Tile, pair: bool) -> None:
-        """Lay one block; half of it, if two CTAs share 64 rows each."""
+    def _layout_before_3_8(self, bits: Sequence[int]) -> LinearLayout:
+        """Return the map in which the parts of CTAs follow each other along columns."""
+        limits, _ = self.cga.split(bits)
+        pair = self.two_ctas and self.block_m == 64 and limits[0] < bits[0]
+        tile = Tile(bits, ONE_CTA, (ROW, COL))
+        tile.limits = [limits[0] + pair, limits[1]]
+        self._lay_block(tile, 128 if pair else self.block_m)
+        tile.repeat(COL, [0, 1])
+        tile.limits[0] = bits[0]
+        tile.repeat(COL, [0])
+        if pair:
+            place = (self._padding * self.block_n).bit_length() - 2
+            if not 0 <= place < tile.width(COL):
+                raise UnsupportedLayoutError(
+                    "tensor_memory of a pair of CTAs before release 3.8 needs block_n "
+                    f"within the tensor and at least 2, got block_n={self.block_n}; "
+                    "take another block_n",
+                    block_n=self.block_n,
+                )
+            tile.exchange(ROW, tile.width(ROW) - 1, COL, place)
+        tile.limits[1] = bits[1]
+        tile.repeat(COL, [1])
+        return tile.finish([0, 1])
+
+    @property
+    def _padding(self) -> int:
+        """Places that one column takes."""
+        return self.col_stride * (2 if self.fp4_padded else 1)
+
+    def _lay_block(self, tile: Tile, block_m: int) -> None:
+        """Lay one block; half of it, if two CTAs have 64 rows each."""
         rows, columns = (1 << limit for limit in tile.limits)
-        if rows < self.block_m:
+        if rows < block_m:
             raise EncodingError(
                 f"tensor_memory needs block_m={self.block_m} rows or more for each "
                 f"CTA, got {rows}; take block_m=64 or a taller tensor",
@@ -146,24 +156,15 @@ class TensorMemory:
                 block_m=self.block_m,
             )
         block_n = min(self.block_n, columns)
-        padding = self.col_stride * (2 if self.fp4_padded else 1)
-        if self.block_m == 128:
-            tile.zeros(COL, padding)
-            tile.identity(COL, 1, block_n)
+        tile.zeros(COL, self._padding)
+        tile.identity(COL, 1, block_n)
+        if block_m == 128:
             tile.identity(ROW, 0, 128)
-        elif not pair:
-            tile.zeros(COL, padding)
-            tile.identity(COL, 1, block_n)
+        elif not self.two_ctas or tile.limits[0] == tile.shape_bits[0]:
             self._lay_half(tile, block_n)
-        elif block_n > 1:
-            tile.zeros(COL, padding)
-            tile.identity(COL, 1, block_n // 2)
+        elif tile.width(COL):
             tile.identity(ROW, 0, 64)
-            tile.identity(ROW, 1, 2)
-        elif padding > 1:
-            tile.zeros(COL, padding // 2)
-            tile.identity(ROW, 0, 64)
-            tile.zeros(ROW, 2)
+            tile.move(COL, ROW, tile.width(COL) - 1)
         else:
             raise EncodingError(
                 "tensor_memory with two_ctas and block_m=64 needs 2 columns or more "

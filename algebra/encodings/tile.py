@@ -30,11 +30,12 @@ class Tile:
 
     Attributes:
         limits: For each tensor dim, the bits of it that one CTA holds.
+        shape_bits: For each tensor dim, the bits of it.
         filled: For each tensor dim, the bits that have been laid so far.
         shifts: For each tensor dim, where its bits start in a packed column.
     """
 
-    __slots__ = ("_block", "_columns", "_shape_bits", "filled", "limits", "shifts")
+    __slots__ = ("_block", "_columns", "filled", "limits", "shape_bits", "shifts")
 
     def __init__(
         self,
@@ -49,7 +50,7 @@ class Tile:
             cga: How the CTAs of a cluster split it.
             in_dims: Hardware dims of one CTA; the first takes the repetitions.
         """
-        self._shape_bits = shape_bits
+        self.shape_bits = shape_bits
         self.shifts: list[int] = []
         shift = 0
         for bits in shape_bits:
@@ -150,6 +151,15 @@ class Tile:
         moved = columns.pop(index) if index < len(columns) else 0
         self._columns[target].append(moved)
 
+    def exchange(self, one: str, index: int, other: str, place: int) -> None:
+        """Exchange bit ``index`` of ``one`` and bit ``place`` of ``other``."""
+        left, right = self._columns[one], self._columns[other]
+        left[index], right[place] = right[place], left[index]
+
+    def width(self, in_dim: str) -> int:
+        """Return the number of bits of ``in_dim`` so far."""
+        return len(self._columns[in_dim])
+
     def finish(self, order: Iterable[int]) -> LinearLayout:
         """Repeat over the part of one CTA, put the CTA's bits on top.
 
@@ -164,5 +174,5 @@ class Tile:
         in_bits[BLOCK] = len(self._block)
         columns = [column for part in self._columns.values() for column in part]
         columns += self._block
-        out_bits = {dim_name(dim): bits for dim, bits in enumerate(self._shape_bits)}
+        out_bits = {dim_name(dim): bits for dim, bits in enumerate(self.shape_bits)}
         return LinearLayout.from_columns(in_bits, out_bits, columns)

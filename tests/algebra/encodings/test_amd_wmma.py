@@ -106,9 +106,10 @@ def test_wide_instructions_came_with_release_3_8() -> None:
     assert operand.to_linear_layout([32, 128]).is_invertible
 
 
-def test_a_tensor_smaller_than_an_instruction() -> None:
-    with pytest.raises(EncodingError, match=r"shape=\[16, 8\]"):
-        wmma().to_linear_layout([16, 8])
+def test_tensors_smaller_than_an_instruction_came_with_release_3_8() -> None:
+    assert wmma().to_linear_layout([16, 8], "3.8").is_surjective
+    with pytest.raises(UnsupportedLayoutError, match=r"shape=\[16, 8\]"):
+        wmma().to_linear_layout([16, 8], "3.7")
 
 
 def test_text() -> None:

@@ -120,10 +120,15 @@ def test_a_pair_needs_two_columns() -> None:
         pair.to_linear_layout([128, 2])
 
 
-def test_a_pair_of_older_releases_with_too_wide_blocks() -> None:
+def test_a_pair_of_older_releases_exchanges_by_block_n() -> None:
     pair = memory(block_m=64, two_ctas=True, cga=PAIR)
-    with pytest.raises(UnsupportedLayoutError, match="take a smaller block_n"):
-        pair.to_linear_layout([128, 8], "3.7")
+    bases = pair.to_linear_layout([256, 8], "3.7").bases
+    assert bases["row"][-1] == (128, 0)
+    assert bases["col"] == ((0, 1), (0, 2), (0, 4), (64, 0))
+    for block_n in (1, 64):
+        pair = memory(block_m=64, block_n=block_n, two_ctas=True, cga=PAIR)
+        with pytest.raises(UnsupportedLayoutError, match="take another block_n"):
+            pair.to_linear_layout([128, 8], "3.7")
 
 
 def test_views_that_do_not_fit() -> None:

@@ -42,3 +42,12 @@ def test_zeros_can_be_dropped_and_bits_moved() -> None:
     tile.move("register", "lane", 0)
     tile.move("register", "lane", 0)
     assert tile.finish([0]).bases["lane"] == ((1,), (0,))
+
+
+def test_bits_can_be_exchanged() -> None:
+    tile = Tile([2], ONE_CTA, ("row", "col"))
+    tile.identity("row", 0, 2)
+    tile.identity("col", 0, 2)
+    tile.exchange("row", 0, "col", 0)
+    assert tile.width("row") == 1
+    assert tile.finish([0]).bases["row"] == ((2,),)
