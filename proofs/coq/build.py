@@ -6,7 +6,8 @@ is ``Print Assumptions`` of a term that mentions every theorem of the script, an
 the answer isn't "Closed under the global context", of each theorem alone. A theorem is
 Proved when Coq accepted its script and that is the answer. An axiom makes the claim
 Refuted, since the claim is "without axioms"; everything else (no Coq, a rejected proof,
-a time-out) is Unknown.
+a time-out) is Unknown. In the end ``coqchk``, a separate program, reads all compiled
+proofs once more.
 
 A build in which everything was proved is remembered by the content of the scripts
 and the version of Coq, below the cache directory.
@@ -68,7 +69,7 @@ def find_coq() -> Coq | Unknown:
 
 def build(
     scripts: Sequence[Script],
-    timeout: float = 300.0,
+    timeout: float = 60.0,
     *,
     jobs: int = 2,
     progress: Progress | None = None,
@@ -78,7 +79,7 @@ def build(
 
     Args:
         scripts: Each after those that it requires.
-        timeout: Limit of the whole build [seconds].
+        timeout: Limit of each script [seconds].
         jobs: Scripts that are compiled at a time.
         progress: Told of each script when it is done.
         fresh: Build, even if the same scripts were proved before.
@@ -131,7 +132,6 @@ def _compile_all(
     progress: Progress | None,
     token: str,
 ) -> dict[str, Verdict]:
-    deadline = time.monotonic() + timeout
     verdicts: dict[str, Verdict] = {}
     waiting = list(scripts)
     broken: dict[str, str] = {}
@@ -152,7 +152,7 @@ def _compile_all(
                 elif done >= set(script.requires):
                     waiting.remove(script)
                     task = pool.submit(
-                        _compile, coq, script, Path(folder), deadline, timeout, token
+                        _compile, coq, script, Path(folder), timeout, token
                     )
                     running[task] = script
             finished, _ = wait(running, return_when=FIRST_COMPLETED)
@@ -166,11 +166,13 @@ def _compile_all(
                     broken[script.name] = script.name
                 if progress is not None:
                     progress(_line(script, outcome))
+        if all(isinstance(verdict, Proved) for verdict in verdicts.values()):
+            verdicts = _recheck(verdicts, scripts, Path(folder), timeout)
     return {s.name: verdicts[s.name] for script in scripts for s in script.statements}
 
 
 def _compile(
-    coq: Coq, script: Script, folder: Path, deadline: float, timeout: float, token: str
+    coq: Coq, script: Script, folder: Path, timeout: float, token: str
 ) -> dict[str, Verdict]:
     """Compile one script and judge each of its theorems."""
     if script.forbidden is not None:
@@ -180,10 +182,10 @@ def _compile(
     start = time.monotonic()
     asked = f"Definition all_{token} : True := {together}I.\n"
     asked += _question(f"all_{token}", token)
-    output = _coqc(coq, script, folder, asked, deadline, timeout)
+    output = _coqc(coq, script, folder, asked, timeout)
     if isinstance(output, str) and _answers(output, token) != {f"all_{token}": CLOSED}:
         asked = "".join(_question(name, token) for name in names)
-        output = _coqc(coq, script, folder, asked, deadline, timeout)
+        output = _coqc(coq, script, folder, asked, timeout)
         answers = _answers(output, token) if isinstance(output, str) else {}
     else:
         answers = dict.fromkeys(names, CLOSED)
@@ -198,12 +200,7 @@ def _question(name: str, token: str) -> str:
 
 
 def _coqc(
-    coq: Coq,
-    script: Script,
-    folder: Path,
-    asked: str,
-    deadline: float,
-    timeout: float,
+    coq: Coq, script: Script, folder: Path, asked: str, timeout: float
 ) -> str | Unknown:
     """Compile a script with questions at its end; return what Coq says."""
     path = folder / f"{script.name}.v"
@@ -211,18 +208,46 @@ def _coqc(
     command = [coq.program, "-q", "-w", "none", "-Q", str(folder), LIBRARY, str(path)]
     try:
         answer = subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            timeout=max(0.0, deadline - time.monotonic()),
-            check=False,
+            command, capture_output=True, text=True, timeout=timeout, check=False
         )
     except subprocess.TimeoutExpired:
-        return Unknown(f"time-out: the build took over {timeout:g} s")
+        return Unknown(f"time-out: {script.name}.v took over {timeout:g} s")
     if answer.returncode:
         said = " ".join(answer.stderr.replace(str(folder) + os.sep, "").split())
         return Unknown(f"Coq rejects {script.name}.v: {said[:500]}")
     return answer.stdout
+
+
+def _recheck(
+    verdicts: dict[str, Verdict],
+    scripts: Sequence[Script],
+    folder: Path,
+    timeout: float,
+) -> dict[str, Verdict]:
+    """Let Coq's separate checker read the compiled proofs, where it is installed."""
+    program = shutil.which("coqchk")
+    if program is None or not scripts:
+        return verdicts
+    modules = [word for s in scripts for word in ("-norec", f"{LIBRARY}.{s.name}")]
+    try:
+        answer = subprocess.run(
+            [program, "-silent", "-Q", str(folder), LIBRARY, *modules],
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        late = Unknown(f"time-out: coqchk took over {timeout:g} s")
+        return dict.fromkeys(verdicts, late)
+    if answer.returncode:
+        said = " ".join(answer.stderr.split())[-500:]
+        return dict.fromkeys(verdicts, Unknown(f"coqchk rejects the proofs: {said}"))
+    return {
+        name: Proved(verdict.method, (*verdict.facts, ("rechecked_by", "coqchk")))
+        for name, verdict in verdicts.items()
+        if isinstance(verdict, Proved)
+    }
 
 
 def _answers(output: str, token: str) -> dict[str, str]:

@@ -75,6 +75,7 @@ def test_a_true_theorem_is_proved_and_remembered() -> None:
     first = only(build([script(TRUE)], progress=told.append))
     assert isinstance(first, Proved)
     assert dict(first.facts)["axioms"] == 0
+    assert dict(first.facts)["rechecked_by"] == "coqchk"
     assert told[0].startswith("one.v: 1 of 1 proved")
     again = only(build([script(TRUE)], progress=told.append))
     assert isinstance(again, Proved)
@@ -135,7 +136,20 @@ def test_a_broken_script_breaks_those_on_it_and_no_others() -> None:
 def test_a_time_out_is_unknown() -> None:
     verdict = only(build([script(TRUE)], timeout=0.01))
     assert isinstance(verdict, Unknown)
-    assert verdict.reason == "time-out: the build took over 0.01 s"
+    assert verdict.reason == "time-out: one.v took over 0.01 s"
+
+
+@needs_coq
+@pytest.mark.slow
+def test_what_the_second_checker_rejects_is_unknown(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    program = tmp_path / "coqchk"
+    program.write_text("#!/bin/sh\necho no >&2\nexit 1\n")
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    verdict = only(build([script(TRUE)]))
+    assert verdict == Unknown("coqchk rejects the proofs: no")
 
 
 @needs_coq
