@@ -5,8 +5,8 @@
 Random encodings of the six modelled kinds. The time counts everything after the
 encoding's dictionary: parsing it, its linear layout, both formulas as terms, and the
 solver. It is processor time of this process, so that other work on the machine does
-not count; the wall time is recorded beside it. Writes benchmarks/results/proofs.json; exits 1 if a proof fails or the rate
-is below the bar.
+not count; the wall time is recorded beside it. Writes benchmarks/results/proofs.json;
+exits 1 if a proof fails or the rate is below the bar.
 """
 
 import argparse

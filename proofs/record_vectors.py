@@ -9,6 +9,7 @@ formula, our layout and the wheel's bases are the same map. Credit: Triton, MIT.
 
 import argparse
 import json
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -18,7 +19,7 @@ from verify.oracle.comparison import is_surjective, release_of
 
 FOLDER = Path(__file__).with_name("vectors")
 
-KINDS = {
+KINDS: dict[str, tuple[str, Callable[[Case], bool]]] = {
     "blocked": ("blocked", lambda case: True),
     "slice": ("slice", lambda case: _is_modelled(case.encoding)),
     "dot_operand": ("dot_operand", lambda case: _is_modelled(case.encoding)),

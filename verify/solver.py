@@ -78,6 +78,7 @@ class _Z3:
 
         self.api = z3core
         self.context: Any = None
+        self.solver: Any = None
         self.questions = 0
 
     def _renew(self) -> None:

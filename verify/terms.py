@@ -245,12 +245,13 @@ def evaluate(term: Term, values: Mapping[str, int]) -> int:
     if kind == "const":
         return int(args[0])
     if kind == "var":
-        return values[args[0]]
+        return int(values[args[0]])
     if kind == "ite":
         return evaluate(args[1] if holds(args[0], values) else args[2], values)
     left = evaluate(args[0], values)
     if kind in ("shl", "lshr"):
-        return left << args[1] if kind == "shl" else left >> args[1]
+        amount = int(args[1])
+        return left << amount if kind == "shl" else left >> amount
     right = evaluate(args[1], values)
     if kind == "add":
         return left + right

@@ -32,7 +32,7 @@ MODELLED = (
     "swizzled_shared",
 )
 BLOCKED = Blocked(
-    size_per_thread=[1, 4], threads_per_warp=[4, 8], warps_per_cta=[2, 1], order=[1, 0]
+    size_per_thread=(1, 4), threads_per_warp=(4, 8), warps_per_cta=(2, 1), order=(1, 0)
 )
 
 
@@ -84,10 +84,10 @@ def test_golden_encodings(name: str) -> None:
 
 def test_a_wrong_order_is_refuted_with_an_element_that_replays() -> None:
     swapped = Blocked(
-        size_per_thread=[1, 4],
-        threads_per_warp=[4, 8],
-        warps_per_cta=[2, 1],
-        order=[0, 1],
+        size_per_thread=(1, 4),
+        threads_per_warp=(4, 8),
+        warps_per_cta=(2, 1),
+        order=(0, 1),
     )
     wrong = swapped.to_linear_layout([64, 64])
     verdict = prove_encoding(BLOCKED, [64, 64], layout=wrong)
@@ -118,8 +118,8 @@ def test_another_shape_is_refuted() -> None:
 
 
 def test_a_wrong_swizzle_is_refuted() -> None:
-    encoding = SwizzledShared(vec=4, per_phase=1, max_phase=4, order=[1, 0])
-    other = SwizzledShared(vec=4, per_phase=2, max_phase=4, order=[1, 0])
+    encoding = SwizzledShared(vec=4, per_phase=1, max_phase=4, order=(1, 0))
+    other = SwizzledShared(vec=4, per_phase=2, max_phase=4, order=(1, 0))
     wrong = other.to_linear_layout([32, 32])
     verdict = prove_encoding(encoding, [32, 32], layout=wrong)
     assert isinstance(verdict, Refuted)
@@ -132,7 +132,7 @@ def test_a_wrong_swizzle_is_refuted() -> None:
 
 
 def test_a_swizzle_that_leaves_its_row_says_so() -> None:
-    encoding = SwizzledShared(vec=8, per_phase=1, max_phase=8, order=[1, 0])
+    encoding = SwizzledShared(vec=8, per_phase=1, max_phase=8, order=(1, 0))
     verdict = prove_encoding(encoding, [32, 16])
     assert isinstance(verdict, Proved)
     assert "64 exceeds 16 columns" in dict(verdict.facts)["note"]
@@ -140,9 +140,9 @@ def test_a_swizzle_that_leaves_its_row_says_so() -> None:
 
 def test_blocks_are_part_of_the_statement() -> None:
     encoding = NvidiaMma(
-        version=[2, 0],
-        warps_per_cta=[2, 2],
-        instr_shape=[16, 8],
+        version=(2, 0),
+        warps_per_cta=(2, 2),
+        instr_shape=(16, 8),
         cga=Cga.from_split([2, 2], [2, 1], [1, 0]),
     )
     assert isinstance(prove_encoding(encoding, [128, 64]), Proved)
@@ -158,10 +158,10 @@ def test_blocks_are_part_of_the_statement() -> None:
 def test_degenerate_shapes() -> None:
     assert isinstance(prove_encoding(BLOCKED, [1, 1]), Proved)
     line = Blocked(
-        size_per_thread=[2], threads_per_warp=[32], warps_per_cta=[1], order=[0]
+        size_per_thread=(2,), threads_per_warp=(32,), warps_per_cta=(1,), order=(0,)
     )
     assert isinstance(prove_encoding(line, [1]), Proved)
-    flat = SwizzledShared(vec=1, per_phase=1, max_phase=1, order=[0])
+    flat = SwizzledShared(vec=1, per_phase=1, max_phase=1, order=(0,))
     assert isinstance(prove_encoding(flat, [1]), Proved)
 
 
@@ -177,7 +177,7 @@ def test_a_shape_of_another_rank_is_an_error() -> None:
 
 
 def test_the_operand_of_a_large_tile_is_one_question() -> None:
-    parent = NvidiaMma(version=[2, 0], warps_per_cta=[4, 2], instr_shape=[16, 8])
+    parent = NvidiaMma(version=(2, 0), warps_per_cta=(4, 2), instr_shape=(16, 8))
     operand = DotOperand(op_idx=0, parent=parent, k_width=2)
     verdict = prove_encoding(operand, [1024, 1024])
     assert isinstance(verdict, Proved)
@@ -197,8 +197,7 @@ def test_linear_terms_evaluate_as_the_layout() -> None:
             random_surjective(rng, sum(bits), need),
         )
         inputs = {
-            name: variable(name, size)
-            for name, size in zip("abc", bits, strict=True)
+            name: variable(name, size) for name, size in zip("abc", bits, strict=True)
         }
         terms = linear_terms(layout, inputs)
         for index in range(1 << sum(bits)):

@@ -1,7 +1,8 @@
-from hypothesis import given
-from hypothesis import strategies as st
+from collections.abc import Callable
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from algebra.errors import NotPowerOfTwoError
 from verify.terms import (
@@ -26,6 +27,8 @@ from verify.terms import (
     variable,
 )
 
+Values = dict[str, int]
+Formula = tuple[Term, Callable[[Values], int]]
 X, Y = variable("x", 6), variable("y", 4)
 NUMBERS = st.fixed_dictionaries(
     {"x": st.integers(0, 63), "y": st.integers(0, 15), "k": st.integers(0, 3)}
@@ -33,7 +36,7 @@ NUMBERS = st.fixed_dictionaries(
 
 
 @st.composite
-def formulas(draw: st.DrawFn, depth: int = 4) -> tuple[Term, object]:
+def formulas(draw: st.DrawFn, depth: int = 4) -> Formula:
     """A term and the same formula as a function of ints."""
     if depth == 0 or draw(st.integers(0, 3)) == 0:
         kind = draw(st.sampled_from(("x", "y", "constant")))
@@ -59,7 +62,7 @@ def formulas(draw: st.DrawFn, depth: int = 4) -> tuple[Term, object]:
 
 
 @given(formulas(), NUMBERS)
-def test_a_term_means_what_python_means(formula, values) -> None:
+def test_a_term_means_what_python_means(formula: Formula, values: Values) -> None:
     term, function = formula
     number = evaluate(term, values)
     assert number == function(values)
@@ -67,7 +70,7 @@ def test_a_term_means_what_python_means(formula, values) -> None:
 
 
 @given(NUMBERS)
-def test_symbolic_sizes_mean_powers_of_two(values) -> None:
+def test_symbolic_sizes_mean_powers_of_two(values: Values) -> None:
     size = Size(variable("k", 2))
     power = 1 << values["k"]
     assert evaluate(X // size, values) == values["x"] // power
@@ -80,7 +83,7 @@ def test_symbolic_sizes_mean_powers_of_two(values) -> None:
 
 
 @given(NUMBERS)
-def test_truth_values(values) -> None:
+def test_truth_values(values: Values) -> None:
     x, y = values["x"], values["y"]
     assert holds(equal(X, Y), values) == (x == y)
     assert holds(less(X, Y), values) == (x < y)

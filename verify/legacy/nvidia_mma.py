@@ -103,7 +103,7 @@ def nvidia_mma_operand(
     """
     rank = len(shape)
     rows = instr_shape[0] if version == 3 else instr_shape[-2]
-    inner, outer = (rank - 1, rank - 2) if op_idx == 0 else (rank - 2, rank - 1)
+    inner = rank - 1 if op_idx == 0 else rank - 2
     return _mma(
         shape,
         warps_per_cta,
@@ -137,7 +137,7 @@ def _mma(
     if contracted:
         warps[inner] = 1
     per_tile = [size[d] * warps[d] for d in range(rank)]
-    loops = [inner, outer] + list(reversed(range(rank - 2)))
+    loops = [inner, outer, *reversed(range(rank - 2))]
 
     def locate(counters: Sequence[Index], lane: Index, warp: Index) -> list[Index]:
         element, half, step, *tiles = counters

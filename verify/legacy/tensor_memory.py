@@ -108,8 +108,7 @@ def tensor_memory_scales(shape: Sequence[int], rows_first: bool) -> DistributedM
 
     Source: see ``SCALES``.
     """
-    rows, columns = shape
-    quarters = 4 if rows > 64 else 2
+    quarters = 4 if shape[0] > 64 else 2
     per_block = (32 * quarters, 4)
     order = (0, 1) if rows_first else (1, 0)
 

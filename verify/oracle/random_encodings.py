@@ -289,6 +289,7 @@ def _nvmma_shared(rng: Random) -> Case:
     low = [1] * rank
     low[0 if transposed else -1] = row
     low[-1 if transposed else -2] = 8
+    cga: dict[str, Any] = {"bases": []}
     encoding = {
         "kind": "nvmma_shared",
         "swizzle_byte_width": swizzle,
@@ -296,15 +297,12 @@ def _nvmma_shared(rng: Random) -> Case:
         "element_bit_width": bits,
         "fp4_padded": padded,
         "rank": rank,
-        "cga": {"bases": []},
+        "cga": cga,
     }
     shape = _shape(rng, rank, low)
     if rng.random() < 0.25:
-        encoding["cga"] = _cga(rng, rank)
-        reach = [
-            max((b[d] for b in encoding["cga"]["bases"]), default=0)
-            for d in range(rank)
-        ]
+        cga["bases"] = _cga(rng, rank)["bases"]
+        reach = [max((b[d] for b in cga["bases"]), default=0) for d in range(rank)]
         shape = tuple(
             size << top.bit_length() for size, top in zip(shape, reach, strict=True)
         )
