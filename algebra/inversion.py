@@ -45,8 +45,9 @@ def aligned_columns(
 def preimages(inner: "LinearLayout", outer: "LinearLayout") -> list[int]:
     """Return the columns of C; see ``LinearLayout.invert_and_compose``.
 
-    In-dims on which both layouts agree are mapped by the identity and taken out of
-    the system. A target that cannot be reached without them is solved with them.
+    In-dims on which both layouts agree are taken out of the system and mapped by the
+    identity. Where the rest cannot be solved without them, nothing is taken out, and
+    every column is the smallest preimage (as Triton 3.9 does).
     """
     targets: Sequence[int] = inner.columns
     if inner.out_names != outer.out_names or inner.out_bits != outer.out_bits:
@@ -57,18 +58,13 @@ def preimages(inner: "LinearLayout", outer: "LinearLayout") -> list[int]:
     for here, there, bits in same:
         sources[there : there + bits] = wanted[here : here + bits] = [0] * bits
     solution = smallest_preimages(sources, wanted)
+    if solution is not None:
+        for here, there, bits in same:
+            solution[here : here + bits] = [1 << there + i for i in range(bits)]
+        return solution
+    solution = smallest_preimages(outer.columns, targets) if same else None
     if solution is None:
-        near, everything = gauss.Echelon(sources), gauss.Echelon(outer.columns)
-        solution = []
-        for target in wanted:
-            remainder, preimage = near.reduce(target)
-            if remainder:
-                remainder, preimage = everything.reduce(target)
-            if remainder:
-                raise _unsolvable(outer, target)
-            solution.append(preimage)
-    for here, there, bits in same:
-        solution[here : here + bits] = [1 << there + i for i in range(bits)]
+        raise _unsolvable(outer, targets)
     return solution
 
 
@@ -136,8 +132,10 @@ def _identity_dims(
     return same
 
 
-def _unsolvable(outer: "LinearLayout", missing: int) -> NotSolvableError:
-    """Return the error for an output that ``outer`` does not reach."""
+def _unsolvable(outer: "LinearLayout", targets: Sequence[int]) -> NotSolvableError:
+    """Return the error with an output that ``outer`` does not reach."""
+    image = gauss.Echelon(outer.columns)
+    missing = next(target for target in targets if target not in image)
     vector = basis_vectors.unpack((missing,), outer.out_bits)[0]
     witness = dict(zip(outer.out_names, vector, strict=True))
     return NotSolvableError(

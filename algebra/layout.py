@@ -531,9 +531,10 @@ class LinearLayout:
     def invert_and_compose(self, outer: "LinearLayout") -> "LinearLayout":
         """Return C with ``outer(C(x)) == self(x)``: from my places to ``outer``'s.
 
-        Laws: ``C.compose(outer) == self`` (up to out-dim order and sizes); in-dims
-        on which both layouts are the same are mapped by the identity; on all others
-        C is the numerically smallest solution, its free variables are zero.
+        Laws: ``C.compose(outer) == self`` (up to out-dim order and sizes). In-dims on
+        which both layouts are the same are mapped by the identity, if the rest can be
+        solved without them; on all others, or else on all, C is the numerically
+        smallest solution: its free variables are zero.
 
         Args:
             outer: Layout onto the same out-dims (any order), each at least as large.

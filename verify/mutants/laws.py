@@ -50,9 +50,9 @@ def conversion_is_right(
 ) -> Verdict:
     """Decide the laws of ``src.invert_and_compose(dst)``.
 
-    It must lead to the same element; dims on which both layouts agree must stay; every
-    other bit must take the smallest preimage that does without those dims, or the
-    smallest of all where there is none.
+    It must lead to the same element. Dims on which both layouts agree must stay, and
+    every other bit must take the smallest preimage that does without those dims; if one
+    of them has none, every bit must take the smallest preimage of all.
     """
     try:
         landed = conversion.compose(dst)
@@ -67,13 +67,18 @@ def conversion_is_right(
         right, wrong = src.apply(point), landed.apply(point)
         if any(wrong[name] != value for name, value in right.items()):
             return Refuted(element(point, right, wrong))
-    for point in unit_points(src):
+    units = unit_points(src)
+    moving = [point for point in units if not any(point[name] for name in same)]
+    near = all(
+        not any(smallest_place(dst, src.apply(point), same)[name] for name in same)
+        for point in moving
+    )
+    for point in units:
         place = conversion.apply(point)
-        kept = next((name for name in same if point[name]), None)
-        if kept is not None:
-            wanted = {n: point[n] if n == kept else 0 for n in dst.in_names}
+        if near and point not in moving:
+            wanted = {n: point[n] if n in same else 0 for n in dst.in_names}
         else:
-            wanted = smallest_place(dst, src.apply(point), same)
+            wanted = smallest_place(dst, src.apply(point), same if near else ())
         if place != wanted:
             return Refuted(element(point, wanted, place))
     return Proved(METHOD)
