@@ -8,7 +8,7 @@ from algebra.dims import OFFSET
 from algebra.layout import LinearLayout
 
 from .cga import ONE_CTA, Cga
-from .parameters import check_release, shape_bits
+from .parameters import allocated, check_release, shape_bits
 from .swizzled_shared import check_swizzle
 from .tile import Tile
 
@@ -71,7 +71,7 @@ class AmdRotatingShared:
         also where CTAs split it: the offsets beyond the part of one CTA remain.
         """
         check_release(release)
-        bits = shape_bits(self.kind, alloc_shape or shape, self.rank)
+        bits = shape_bits(self.kind, allocated(shape, alloc_shape), self.rank)
         tile = Tile(bits, self.cga, (OFFSET,))
         column_dim = self.order[0]
         tile.identity(OFFSET, column_dim, 1 << bits[column_dim])

@@ -162,9 +162,9 @@ class AmdWmma:
         check_release(release)
         check_no_view(self.kind, shape, alloc_shape)
         self._check_known(release)
-        self._check_size(shape, release)
         rank = self.rank
         tile = Tile(shape_bits(self.kind, shape, rank), self.cga)
+        self._check_size(shape, release)
         m_dim, n_dim = rank - 2, rank - 1
         long_side = self.instr_shape[0]
         fast, slow = (m_dim, n_dim) if self.is_transposed else (n_dim, m_dim)

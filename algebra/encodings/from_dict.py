@@ -82,7 +82,7 @@ def from_dict(encoding: Mapping[str, Any]) -> Encoding:
         SwizzledShared(vec=2, per_phase=1, max_phase=4, order=(1, 0), cga=Cga(bases=()))
     """
     kind = encoding.get("kind") if isinstance(encoding, Mapping) else None
-    if kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         raise EncodingError(
             f"an encoding needs a kind among {sorted(KINDS)}, got kind={kind!r}; "
             "name one of them",

@@ -10,6 +10,7 @@ from algebra.layout import LinearLayout
 
 from .cga import Cga
 from .parameters import (
+    allocated,
     check_no_view,
     check_release,
     integer,
@@ -35,6 +36,7 @@ class Linear:
 
     Raises:
         EncodingError: vectors of different lengths, or none and no shape.
+        BasisError: a basis lies outside of the shape.
         NotSurjectiveError: the bases do not reach the whole shape.
 
     Example:
@@ -138,6 +140,7 @@ class SharedLinear:
     Raises:
         EncodingError: vectors of different lengths, or none.
         NotPowerOfTwoError: ``alignment`` is not one.
+        BasisError: a basis lies outside of the shape.
         NotSurjectiveError: the bases do not reach the whole shape.
 
     Example:
@@ -188,8 +191,7 @@ class SharedLinear:
             EncodingError: the bases reach another shape.
         """
         check_release(release)
-        whole = alloc_shape or shape
-        shape_bits(self.kind, whole, self.rank)
+        whole = allocated(shape, alloc_shape)
         check_exact(self.kind, whole, self.shape)
         return LinearLayout.from_bases(
             {OFFSET: self.offset, BLOCK: self.block},
@@ -212,7 +214,9 @@ def check_exact(kind: str, shape: Sequence[int], needed: Sequence[int]) -> None:
 
     Raises:
         EncodingError: they differ; has both.
+        NotPowerOfTwoError: a size is not a power of two.
     """
+    shape_bits(kind, shape, len(needed))
     if tuple(shape) != tuple(needed):
         raise EncodingError(
             f"{kind} is the layout of one shape, {list(needed)}, got "
@@ -232,7 +236,8 @@ def check_bases(
         NotPowerOfTwoError: a size is not a power of two.
         NotSurjectiveError: the bases do not reach ``shape``.
     """
-    rank = len(shape) or None
+    given_sizes = powers(kind, "shape", shape)
+    rank = len(given_sizes) or None
     checked: dict[str, Vectors] = {}
     for name, given in bases.items():
         checked[name] = vectors(kind, name, given, rank)
@@ -244,7 +249,7 @@ def check_bases(
         )
     integer(kind, "rank", rank, low=1)
     everything = tuple(basis for part in checked.values() for basis in part)
-    sizes = powers(kind, "shape", shape) or reach(everything)
+    sizes = given_sizes or reach(everything)
     out_dims = {dim_name(dim): size for dim, size in enumerate(sizes)}
     LinearLayout.from_bases(checked, out_dims)
     return checked, sizes

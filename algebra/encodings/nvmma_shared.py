@@ -9,7 +9,15 @@ from algebra.errors import EncodingError
 from algebra.layout import LinearLayout
 
 from .cga import ONE_CTA, Cga
-from .parameters import BEFORE_3_8, check_release, choice, flag, integer, shape_bits
+from .parameters import (
+    BEFORE_3_8,
+    allocated,
+    check_release,
+    choice,
+    flag,
+    integer,
+    shape_bits,
+)
 from .tile import Tile
 
 ROWS = 8
@@ -83,7 +91,7 @@ class NvmmaShared:
             EncodingError: the part of one CTA is smaller than a core matrix.
         """
         check_release(release)
-        bits = shape_bits(self.kind, alloc_shape or shape, self.rank)
+        bits = shape_bits(self.kind, allocated(shape, alloc_shape), self.rank)
         tile = Tile(bits, self.cga, (OFFSET,))
         box = [min(limit, BOX_BITS) for limit in tile.limits]
         if self.swizzle_byte_width:

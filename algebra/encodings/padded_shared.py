@@ -15,7 +15,7 @@ from algebra.layout import LinearLayout
 
 from .cga import Cga
 from .linear import Vectors, block_split, check_bases, check_exact
-from .parameters import check_release, powers, shape_bits
+from .parameters import allocated, check_release, powers, shape_bits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +32,7 @@ class PaddedShared:
     Raises:
         EncodingError: no interval, a repeated one, lists of different lengths.
         NotPowerOfTwoError: an interval or a padding is not a power of two.
+        BasisError: a basis lies outside of the shape.
         NotSurjectiveError: the bases do not reach the whole shape.
 
     Example:
@@ -159,7 +160,6 @@ class PaddedShared:
             EncodingError: the bases reach another shape.
         """
         check_release(release)
-        whole = alloc_shape or shape
-        shape_bits(self.kind, whole, self.rank)
+        whole = allocated(shape, alloc_shape)
         check_exact(self.kind, whole, self.shape)
         return self.padded_linear_layout

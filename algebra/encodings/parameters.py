@@ -236,12 +236,12 @@ def shape_bits(kind: str, shape: Sequence[int], rank: int) -> list[int]:
         >>> shape_bits("blocked", [16, 64], 2)
         [4, 6]
     """
-    if len(shape) != rank:
+    if not isinstance(shape, Sequence) or len(shape) != rank:
         raise EncodingError(
             f"{kind} of rank {rank} needs a shape of {rank} sizes, "
-            f"got shape={list(shape)}; give a shape of rank {rank} "
+            f"got shape={shape!r}; give a shape of rank {rank} "
             "or an encoding of the tensor's rank",
-            shape=tuple(shape),
+            shape=shape,
             rank=rank,
         )
     bits = []
@@ -283,14 +283,25 @@ def check_no_view(
     Example:
         >>> check_no_view("blocked", [16], None)
     """
-    if alloc_shape is not None and list(alloc_shape) != list(shape):
+    comparable = isinstance(shape, Sequence) and isinstance(alloc_shape, Sequence)
+    same = comparable and tuple(shape) == tuple(alloc_shape or ())
+    if alloc_shape is not None and not same:
         raise EncodingError(
             f"{kind} holds a tensor in registers and has no views, got "
-            f"shape={list(shape)} and alloc_shape={list(alloc_shape)}; "
-            "leave alloc_shape out",
-            shape=tuple(shape),
-            alloc_shape=tuple(alloc_shape),
+            f"shape={shape!r} and alloc_shape={alloc_shape!r}; leave alloc_shape out",
+            shape=shape,
+            alloc_shape=alloc_shape,
         )
+
+
+def allocated(shape: Sequence[int], alloc_shape: Sequence[int] | None) -> Sequence[int]:
+    """Return the shape of the allocation that a tensor is in.
+
+    Example:
+        >>> allocated([8], None), allocated([8], [16])
+        ([8], [16])
+    """
+    return shape if alloc_shape is None else alloc_shape
 
 
 def known_keys(kind: str, given: Mapping[str, object], known: Iterable[str]) -> None:

@@ -13,7 +13,7 @@ from .cga import Cga
 from .linear import SharedLinear
 from .nvmma_shared import NvmmaShared
 from .padded_shared import PaddedShared
-from .parameters import integer, power, shape_bits
+from .parameters import allocated, integer, power, shape_bits
 from .swizzled_shared import SwizzledShared
 
 PARTITION = "partition"
@@ -91,8 +91,9 @@ class PartitionedShared:
         Raises:
             EncodingError: the dim has fewer elements than there are pieces.
         """
-        whole = list(alloc_shape or shape)
-        shape_bits(self.kind, whole, self.rank)
+        allocation = allocated(shape, alloc_shape)
+        shape_bits(self.kind, allocation, self.rank)
+        whole = list(allocation)
         dim = self.partition_dim
         pieces = self.num_partitions * self.num_groups
         if whole[dim] < pieces:

@@ -10,7 +10,7 @@ from algebra.layout import LinearLayout
 
 from .cga import ONE_CTA, Cga
 from .linear import check_exact
-from .parameters import check_release, permutation, powers
+from .parameters import allocated, check_release, permutation, powers
 
 ITERATION = "iteration"
 
@@ -80,7 +80,7 @@ class ShmemRegToReg:
             EncodingError: ``shape`` is not ``tensor_shape``.
         """
         check_release(release)
-        check_exact(self.kind, alloc_shape or shape, self.tensor_shape)
+        check_exact(self.kind, allocated(shape, alloc_shape), self.tensor_shape)
         offset: list[int] = []
         iteration: list[int] = []
         out_bits: dict[str, int] = {}

@@ -8,7 +8,14 @@ from algebra.dims import OFFSET
 from algebra.layout import LinearLayout
 
 from .cga import ONE_CTA, Cga
-from .parameters import check_release, permutation, power, shape_bits
+from .parameters import (
+    allocated,
+    check_release,
+    integers,
+    permutation,
+    power,
+    shape_bits,
+)
 from .tile import Tile
 
 
@@ -66,7 +73,7 @@ class SwizzledShared:
     ) -> LinearLayout:
         """Return the map from (offset, block); see ``Encoding``."""
         check_release(release)
-        bits = shape_bits(self.kind, alloc_shape or shape, self.rank)
+        bits = shape_bits(self.kind, allocated(shape, alloc_shape), self.rank)
         tile = Tile(bits, self.cga, (OFFSET,))
         column_dim = self.order[0]
         tile.identity(OFFSET, column_dim, 1 << tile.limits[column_dim])
@@ -96,4 +103,5 @@ def check_swizzle(
     power(kind, "vec", vec)
     power(kind, "per_phase", per_phase)
     power(kind, "max_phase", max_phase)
+    order = integers(kind, "order", order)
     return permutation(kind, "order", order, max(len(order), 1))

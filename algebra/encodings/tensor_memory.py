@@ -11,6 +11,7 @@ from .cga import ONE_CTA, Cga
 from .linear import clip
 from .parameters import (
     BEFORE_3_8,
+    allocated,
     check_release,
     choice,
     flag,
@@ -93,9 +94,10 @@ class TensorMemory:
                 without ``element_bits``, or one larger than the allocation.
         """
         check_release(release)
-        whole = alloc_shape or shape
+        whole = allocated(shape, alloc_shape)
         layout = self._layout(whole, release)
-        if list(whole) == list(shape):
+        shape_bits(self.kind, shape, 2)
+        if tuple(whole) == tuple(shape):
             return layout
         return self._view(layout, shape, element_bits)
 

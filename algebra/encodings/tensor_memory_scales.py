@@ -9,7 +9,7 @@ from algebra.errors import EncodingError
 from algebra.layout import LinearLayout
 
 from .cga import ONE_CTA, Cga
-from .parameters import check_release, choice, shape_bits
+from .parameters import allocated, check_release, choice, shape_bits
 from .tensor_memory import COL, ROW
 from .tile import Tile
 
@@ -58,7 +58,7 @@ class TensorMemoryScales:
     ) -> LinearLayout:
         """Return the map from (row, col, block); see ``Encoding``."""
         check_release(release)
-        bits = shape_bits(self.kind, alloc_shape or shape, 2)
+        bits = shape_bits(self.kind, allocated(shape, alloc_shape), 2)
         tile = Tile(bits, self.cga, (ROW, COL))
         tile.identity(ROW, 0, 32)
         tile.zeros(ROW, 4)
@@ -110,7 +110,7 @@ class ScaleSmemForTmemCopy:
             EncodingError: one CTA's part is smaller than 128 x 4.
         """
         check_release(release)
-        bits = shape_bits(self.kind, alloc_shape or shape, 2)
+        bits = shape_bits(self.kind, allocated(shape, alloc_shape), 2)
         tile = Tile(bits, self.cga, (OFFSET,))
         rows, columns = (1 << limit for limit in tile.limits)
         if rows < 128 or columns < 4:

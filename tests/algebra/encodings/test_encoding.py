@@ -7,6 +7,7 @@ import pytest
 
 from algebra.encodings import Encoding, from_dict, to_dict
 from algebra.encodings.from_dict import KINDS
+from algebra.errors import LayoutError
 
 MMA = {
     "kind": "nvidia_mma",
@@ -125,3 +126,43 @@ def test_promises(example: dict[str, Any], shape: list[int]) -> None:
     for field in fields(KINDS[encoding.kind]):
         with pytest.raises(FrozenInstanceError):
             setattr(encoding, field.name, None)
+
+
+MISTAKES: list[Any] = [
+    *(None, 0, -1, 3, "x", True, 1.5, [], [1], [[1]], [[[]]], [0, 0], [3, 1]),
+    *([None], "12", [[1, 2], [3]], {}, {"kind": "blocked"}, {"lane": 3}, [1 << 70, 1]),
+]
+
+
+@pytest.mark.parametrize(
+    ("example", "shape"), EXAMPLES, ids=[example["kind"] for example, _ in EXAMPLES]
+)
+def test_mistakes_are_layout_errors(example: dict[str, Any], shape: list[int]) -> None:
+    """Some of the values are right for some parameter; none may end otherwise."""
+    whole = to_dict(from_dict(example))
+    refused = 0
+    for name in whole:
+        for mistake in MISTAKES:
+            try:
+                from_dict({**whole, name: mistake}).to_linear_layout(shape)
+            except LayoutError:
+                refused += 1
+    assert refused > len(MISTAKES)
+
+
+@pytest.mark.parametrize(
+    ("example", "shape"), EXAMPLES, ids=[example["kind"] for example, _ in EXAMPLES]
+)
+def test_mistaken_shapes_are_layout_errors(
+    example: dict[str, Any], shape: list[int]
+) -> None:
+    encoding = from_dict(example)
+    wrong: list[Any] = [None, 0, [], [0], [3, 3], [None, 1], [-2, 2], ["a", "b"]]
+    for mistake in wrong:
+        with pytest.raises(LayoutError):
+            encoding.to_linear_layout(mistake)
+        if mistake is not None:
+            with pytest.raises(LayoutError):
+                encoding.to_linear_layout(shape, alloc_shape=mistake)
+        with pytest.raises(LayoutError):
+            encoding.to_linear_layout(shape, mistake)
