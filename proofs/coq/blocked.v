@@ -280,3 +280,64 @@ Proof.
   unfold apply, clamp; cbn [bases].
   rewrite !select_clamp by (intro b; apply single). now rewrite <- !mod_lxor.
 Qed.
+
+(** * No element twice *)
+
+Fixpoint index_bits (rank : nat) (levels : list (in_dim * sizes)) (i : in_dim) : N :=
+  match levels with
+  | [] => 0
+  | (j, size) :: outer =>
+      (if in_dim_eqb j i then bits_before size rank else 0) + index_bits rank outer i
+  end.
+
+Lemma equal_digits_equal_remainders size rank x y :
+  (forall d, (d < rank)%nat -> digit size x d = digit size y d) ->
+  x mod 2 ^ bits_before size rank = y mod 2 ^ bits_before size rank.
+Proof.
+  induction rank as [|rank IH]; intro same; [now rewrite !N.mod_1_r|].
+  cbn [bits_before]. rewrite N.pow_add_r, !N.mod_mul_r by (apply N.pow_nonzero; lia).
+  rewrite IH by (intros d inside; apply same; lia). f_equal. f_equal.
+  exact (same rank (Nat.lt_succ_diag_r rank)).
+Qed.
+
+Lemma split_of_a_sum a b c d s :
+  a < 2 ^ s -> c < 2 ^ s -> a + 2 ^ s * b = c + 2 ^ s * d -> a = c /\ b = d.
+Proof.
+  intros low_a low_c sum. assert (pos := N.pow_nonzero 2 s ltac:(lia)). split.
+  - apply (f_equal (fun z => z mod 2 ^ s)) in sum.
+    rewrite !(N.mul_comm (2 ^ s)), !N.mod_add, !N.mod_small in sum by assumption. exact sum.
+  - apply (f_equal (fun z => z / 2 ^ s)) in sum.
+    rewrite !(N.mul_comm (2 ^ s)), !N.div_add, !N.div_small in sum by assumption. exact sum.
+Qed.
+
+(** Without clamping, a blocked layout of any rank gives no coordinate to two indices: it
+    has a broadcast only where the tiles exceed the shape.
+    Law of [algebra.encodings.Blocked]. *)
+Theorem blocked_formula_gives_no_coordinate_twice rank levels x y :
+  (forall i, x i < 2 ^ index_bits rank levels i) ->
+  (forall i, y i < 2 ^ index_bits rank levels i) ->
+  (forall d, (d < rank)%nat -> legacy rank levels x d = legacy rank levels y d) ->
+  forall i, x i = y i.
+Proof.
+  revert x y; induction levels as [|[j size] outer IH]; intros x y in_x in_y same i.
+  - specialize (in_x i). specialize (in_y i). cbn in in_x, in_y. lia.
+  - assert (parts : forall d, (d < rank)%nat -> digit size (x j) d = digit size (y j) d /\
+        legacy rank outer (drop rank j size x) d = legacy rank outer (drop rank j size y) d).
+    { intros d inside. apply (split_of_a_sum _ _ _ _ (size d));
+        [apply N.mod_lt, N.pow_nonzero; lia|apply N.mod_lt, N.pow_nonzero; lia|].
+      exact (same d inside). }
+    assert (smaller : forall z, (forall k, z k < 2 ^ index_bits rank ((j, size) :: outer) k) ->
+        forall k, drop rank j size z k < 2 ^ index_bits rank outer k).
+    { intros z in_z k. specialize (in_z k). cbn [index_bits] in in_z. unfold drop.
+      destruct (in_dim_eqb j k); [|exact in_z].
+      apply N.div_lt_upper_bound; [apply N.pow_nonzero; lia|]. now rewrite <- N.pow_add_r. }
+    assert (high := IH _ _ (smaller x in_x) (smaller y in_y)
+      (fun d inside => proj2 (parts d inside)) i). unfold drop in high.
+    destruct (in_dim_eqb j i) eqn:here; [|exact high].
+    assert (low := equal_digits_equal_remainders size rank (x j) (y j)
+      (fun d inside => proj1 (parts d inside))).
+    assert (j = i) by (destruct j, i; (reflexivity || discriminate)). subst i.
+    rewrite (N.div_mod (x j) (2 ^ bits_before size rank)) by (apply N.pow_nonzero; lia).
+    rewrite (N.div_mod (y j) (2 ^ bits_before size rank)) by (apply N.pow_nonzero; lia).
+    now rewrite high, low.
+Qed.

@@ -81,7 +81,7 @@ Theorem quotient_of_trivial_dims m n p
 Proof.
 rewrite right_division_succeeds_iff_layout_is_that_product; split=> [-> u v|acts].
   by rewrite product_acts_on_each_part_alone {2}/apply mulmx1.
-apply: (@layouts_that_agree_on_a_basis_are_equal _ _ _ 1%:M) => [|i].
+apply: (@layouts_equal_on_a_basis_are_equal _ _ _ 1%:M) => [|i].
   by rewrite row_full_unit unitmx1.
 rewrite -[row i _]hsubmxK acts product_acts_on_each_part_alone.
 by rewrite {3}/apply mulmx1.

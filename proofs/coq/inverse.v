@@ -98,3 +98,42 @@ Theorem conversions_compose_to_a_conversion m1 m2 m3 n
     (X : layout m1 m2) (Y : layout m2 m3) :
   compose X B = A -> compose Y C = B -> compose (compose X Y) C = A.
 Proof. by rewrite /compose => <- <-; rewrite mulmxA. Qed.
+
+(** The span of the bases before the [i]-th. *)
+Definition bases_before m n (A : layout m n) (i : 'I_m) : layout n n :=
+  (\sum_(j < m | (j < i)%N) <<row j A>>)%MS.
+
+(** A solution that is zero at every basis which depends on the bases before it is the
+    numerically smallest: any other solution has a one at the highest place where they
+    differ.
+    Law of [algebra.gauss.solve]. *)
+Theorem solution_without_dependent_bases_is_the_smallest m n
+    (A : layout m n) (x y : 'rV['F_2]_m) :
+  (forall i, (row i A <= bases_before A i)%MS -> x 0 i = 0) ->
+  apply A x = apply A y -> x != y ->
+  exists i, [/\ x 0 i = 0, y 0 i = 1 & forall j : 'I_m, (i < j)%N -> x 0 j = y 0 j].
+Proof.
+move=> pivots same xy.
+have [i0 diff0] : exists i, x 0 i != y 0 i.
+  apply/existsP; apply: contraNT xy; rewrite negb_exists => /forallP all.
+  by apply/eqP/rowP => i; apply/eqP; rewrite -[_ == _]negbK.
+case: (@arg_maxnP _ i0 (fun i => x 0 i != y 0 i) val diff0) => i diff top.
+have above (j : 'I_m) : (i < j)%N -> x 0 j = y 0 j.
+  by move=> ij; apply/eqP; apply: contraTT ij => /top; rewrite -leqNgt.
+have dependent : (row i A <= bases_before A i)%MS.
+  have : (x + y) *m A = 0.
+    by rewrite mulmxDl -[x *m A]/(apply A x) same /apply add_self.
+  rewrite mulmx_sum_row (bigD1 i) //= !mxE.
+  have -> : x 0 i + y 0 i = 1.
+    case: (bit_is_zero_or_one (x 0 i)) diff => ->;
+      by case: (bit_is_zero_or_one (y 0 i)) => ->; rewrite ?eqxx ?addr0 ?add0r.
+  rewrite scale1r => /eqP; rewrite addr_eq0 => /eqP ->; rewrite eqmx_opp.
+  apply: summx_sub => j ji; rewrite mxE.
+  have [lt|gt|eq] := ltngtP j i; last by case/eqP: ji; apply: val_inj.
+    apply: scalemx_sub; rewrite (sumsmx_sup j) ?lt // genmxE submx_refl //.
+  have -> : x 0 j + y 0 j = 0.
+    by rewrite (above j gt); case: (bit_is_zero_or_one (y 0 j)) => ->; apply: val_inj.
+  by rewrite scale0r sub0mx.
+have xi := pivots i dependent; exists i; split=> //.
+by case: (bit_is_zero_or_one (y 0 i)) diff => ->; rewrite ?xi ?eqxx.
+Qed.

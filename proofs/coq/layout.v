@@ -52,7 +52,7 @@ Proof. by rewrite /compose mul1mx mulmx1. Qed.
 (** Two layouts that agree on inputs which span the input space are equal; the powers
     of two are such inputs.
     Law of [algebra.LinearLayout.__eq__]. *)
-Theorem layouts_that_agree_on_a_basis_are_equal k m n
+Theorem layouts_equal_on_a_basis_are_equal k m n
     (inputs : 'M['F_2]_(k, m)) (A B : layout m n) :
   row_full inputs ->
   (forall i, apply A (row i inputs) = apply B (row i inputs)) -> A = B.
@@ -79,7 +79,7 @@ have fA : f =1 apply A.
   apply: eq_bigr => i _; rewrite rowK.
   by case: (bit_is_zero_or_one (v 0 i)) => ->; rewrite ?scale0r ?scale1r.
 exists A; split=> // B fB.
-apply: (@layouts_that_agree_on_a_basis_are_equal m _ _ 1%:M).
+apply: (@layouts_equal_on_a_basis_are_equal m _ _ 1%:M).
   by rewrite row_full_unit unitmx1.
 by move=> i; rewrite -fA -fB.
 Qed.

@@ -112,3 +112,13 @@ def test_blocked_encoding_is_that_formula(rank: int, data: st.DataObject) -> Non
 
 def powers(exponents: Sequence[int]) -> tuple[int, ...]:
     return tuple(1 << e for e in exponents)
+
+
+@LAW
+@given(st.integers(1, 3), st.data())
+def test_blocked_formula_gives_no_coordinate_twice(
+    rank: int, data: st.DataObject
+) -> None:
+    layout = product(data.draw(levels(rank)), rank)
+    images = [layout.apply_index(i) for i in range(layout.get_total_in_dim_size())]
+    assert layout.is_injective and len(set(images)) == len(images)

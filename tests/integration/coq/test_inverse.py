@@ -131,3 +131,18 @@ def test_conversions_compose_to_a_conversion(
     c = data.draw(flat_layouts(n + l2, n, rank=n, in_dim="c", out_dim="z"))
     first, second = a.invert_and_compose(b), b.invert_and_compose(c)
     assert first.compose(second).compose(c) == a
+
+
+@LAW
+@given(BITS, BITS, st.data())
+def test_solution_without_dependent_bases_is_the_smallest(
+    m: int, n: int, data: st.DataObject
+) -> None:
+    a = data.draw(flat_layouts(m, n))
+    target = a.apply_index(data.draw(st.integers(0, (1 << m) - 1)))
+    solved = gauss.solve(a.columns, [target])
+    assert solved is not None
+    answers = [x for x in range(1 << m) if a.apply_index(x) == target]
+    pivots = gauss.Echelon(a.columns).pivots
+    on_pivots = [x for x in answers if not x & ~sum(1 << i for i in pivots)]
+    assert solved == on_pivots == [min(answers)]

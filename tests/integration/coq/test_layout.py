@@ -60,7 +60,7 @@ def test_identity_is_neutral_for_compose(a: LinearLayout) -> None:
 
 @LAW
 @given(any_layouts(), st.data())
-def test_layouts_that_agree_on_a_basis_are_equal(
+def test_layouts_equal_on_a_basis_are_equal(
     a: LinearLayout, data: st.DataObject
 ) -> None:
     inputs = data.draw(matrices(len(a.columns)))
