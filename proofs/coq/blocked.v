@@ -123,7 +123,8 @@ Proof.
   - cbn [seq map select]. rewrite IH. destruct (Nat.eqb e d);
       [|now destruct (N.odd x)].
     rewrite (Nat2N.inj_succ size), N.pow_succ_r', N.mod_mul_r by (try apply N.pow_nonzero; lia).
-    replace (x mod 2 + _) with (N.lxor (x mod 2) (N.shiftl ((x / 2) mod 2 ^ N.of_nat size) 1))
+    replace (x mod 2 + _)
+      with (N.lxor (x mod 2) (N.shiftl ((x / 2) mod 2 ^ N.of_nat size) 1))
       by (symmetry; apply (low_plus_high_is_xor _ _ 1), N.mod_lt; lia).
     rewrite N.shiftl_lxor, N.shiftl_shiftl, (Nat2N.inj_succ start), N.add_1_l. f_equal.
     rewrite <- N.bit0_mod, N.bit0_odd.

@@ -24,7 +24,8 @@ Proof.
   intros ok le. induction pairs as [|[interval padding] rest IH]; simpl; [lia|].
   assert (quotients : i / interval <= j / interval).
   { apply N.div_le_mono; [apply (ok _ padding); now left|assumption]. }
-  assert (tail : gaps rest i <= gaps rest j) by (apply IH; intros a b h; apply (ok a b); now right).
+  assert (tail : gaps rest i <= gaps rest j) 
+    by (apply IH; intros a b h; apply (ok a b); now right).
   apply N.add_le_mono; [apply N.mul_le_mono_r|]; assumption.
 Qed.
 

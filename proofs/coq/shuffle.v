@@ -62,7 +62,8 @@ Theorem run_of_lane_bits_leaves_its_cycle_at_the_price_of_one_swap
   cycle_of ((r_m :: l_j :: lanes) ++ r_i :: rest) =1
     swap_of r_i l_j \o cycle_of (r_m :: r_i :: rest) \o cycle_of (l_j :: lanes).
 Proof.
-rewrite -cat1s -catA cat1s cons_uniq mem_cat negb_or cat_uniq => /andP[/andP[m_left m_right] /and3P[uniq_l /hasPn apart uniq_r]] x.
+rewrite -cat1s -catA cat1s cons_uniq mem_cat negb_or cat_uniq.
+move=> /andP[/andP[m_left m_right] /and3P[uniq_l /hasPn apart uniq_r]] x.
 have disjoint y : y \in l_j :: lanes -> y \notin r_i :: rest.
   by move=> yl; apply/negP => /apart /negP; apply.
 rewrite /cycle_of /= next_at_cat; have [->|x_m] := eqVneq x r_m.

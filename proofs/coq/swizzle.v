@@ -103,7 +103,8 @@ Proof.
     exfalso. apply (N.lt_irrefl (2 ^ columns)). apply N.le_lt_trans with (2 := stays).
     rewrite N.shiftl_mul_pow2. apply N.le_trans with (2 ^ (q - 1) * 2 ^ v).
     + rewrite <- N.pow_add_r. apply N.pow_le_mono_r; lia.
-    + apply N.mul_le_mono_r. rewrite N.ones_equiv. replace q with (N.succ (q - 1)) at 2 by lia.
+    + apply N.mul_le_mono_r. rewrite N.ones_equiv.
+      replace q with (N.succ (q - 1)) at 2 by lia.
       rewrite N.pow_succ_r'. assert (two := N.pow_nonzero 2 (q - 1) ltac:(lia)). lia.
   - intros fits row column row_in column_in. unfold swizzle. apply xor_below; [assumption|].
     assert (phase : N.land (N.shiftr row p) (N.ones m) < 2 ^ N.min m (rows - p)).
