@@ -1,6 +1,6 @@
 """All theorems, in the order of the table."""
 
-from . import concrete, parametric
+from . import concrete, parametric, swizzles
 from .coq.theorems import theorems as coq_theorems
 from .theorem import Theorem
 
@@ -13,4 +13,9 @@ def catalogue() -> list[Theorem]:
         >>> len(names) == len(set(names))
         True
     """
-    return [*parametric.theorems(), *coq_theorems(), *concrete.theorems()]
+    return [
+        *parametric.theorems(),
+        *coq_theorems(),
+        *concrete.theorems(),
+        *swizzles.theorems(),
+    ]
