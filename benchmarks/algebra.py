@@ -19,6 +19,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ sys.path.insert(0, str(ROOT))
 
 from algebra import LinearLayout
 
+Calls = list[Callable[[], Any]]
 Bases = dict[str, list[list[int]]]
 
 
@@ -190,9 +192,9 @@ def library(folder: Path) -> Any:
     return linear_layout.LinearLayout
 
 
-def operations(theirs: Any) -> dict[str, tuple[list[Callable[[], Any]], ...]]:
+def operations(theirs: Any) -> dict[str, tuple[Calls, Calls]]:
     """Return operation -> (our calls, their calls), pairwise the same work."""
-    calls: dict[str, tuple[list[Callable[[], Any]], list[Callable[[], Any]]]] = {}
+    calls: dict[str, tuple[Calls, Calls]] = {}
 
     def add(name: str, ours: Callable[[], Any], other: Callable[[], Any]) -> None:
         mine, others = calls.setdefault(name, ([], []))
@@ -214,13 +216,9 @@ def operations(theirs: Any) -> dict[str, tuple[list[Callable[[], Any]], ...]]:
     for a, b in made.values():
         point = {n: (size - 1) * 5 // 7 for n, size in a.in_dims.items()}
         assert a.apply(point) == dict(b.apply(point))
-        add("apply", lambda a=a, p=point: a.apply(p), lambda b=b, p=point: b.apply(p))
+        add("apply", partial(a.apply, point), partial(b.apply, point))
         right, right_theirs = a.pseudoinvert(), b.pseudoinvert()
-        add(
-            "compose",
-            lambda a=a, r=right: r.compose(a),
-            lambda b=b, r=right_theirs: r.compose(b),
-        )
+        add("compose", partial(right.compose, a), partial(right_theirs.compose, b))
         if a.is_invertible:
             add("invert", a.invert, b.invert)
     for one, (a, a_theirs) in made.items():
@@ -228,8 +226,8 @@ def operations(theirs: Any) -> dict[str, tuple[list[Callable[[], Any]], ...]]:
             if one != other and a.out_dims == b.out_dims:
                 add(
                     "invert_and_compose",
-                    lambda a=a, b=b: a.invert_and_compose(b),
-                    lambda a=a_theirs, b=b_theirs: a.invert_and_compose(b),
+                    partial(a.invert_and_compose, b),
+                    partial(a_theirs.invert_and_compose, b_theirs),
                 )
     return calls
 
