@@ -2,7 +2,7 @@
 
 from .amd_mfma import amd_mfma, amd_mfma_operand
 from .amd_rotating_shared import amd_rotating_shared
-from .amd_wmma import Placement, amd_wmma, amd_wmma_operand, warps_of
+from .amd_wmma import amd_wmma, amd_wmma_operand
 from .blocked import blocked
 from .cga import (
     block_offset,
@@ -15,6 +15,7 @@ from .model import Digit, DistributedModel, SharedModel
 from .nvidia_mma import nvidia_mma, nvidia_mma_operand
 from .nvmma_shared import nvmma_shared
 from .padded_shared import padded_address
+from .placement import Placement, WarpGrid, warps_of
 from .scales import mfma_scales, sm120_scales, wmma_scales
 from .slice import slice_of
 from .swizzled_shared import swizzled_shared
@@ -31,6 +32,7 @@ __all__ = [
     "DistributedModel",
     "Placement",
     "SharedModel",
+    "WarpGrid",
     "amd_mfma",
     "amd_mfma_operand",
     "amd_rotating_shared",

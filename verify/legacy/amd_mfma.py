@@ -29,7 +29,7 @@ def amd_mfma(
     warps_per_cta: Sequence[Extent],
     instr_shape: Sequence[int],
     is_transposed: bool,
-    tiles_per_warp: Sequence[int] = (),
+    tiles_per_warp: Sequence[Extent] = (),
     element_bit_width: int = 32,
     columns: Extent | None = None,
 ) -> DistributedModel:
@@ -105,8 +105,8 @@ def amd_mfma_operand(
     warps_per_cta: Sequence[Extent],
     instr_shape: Sequence[int],
     op_idx: int,
-    k_width: int,
-    tiles_per_warp: Sequence[int] = (),
+    k_width: Extent,
+    tiles_per_warp: Sequence[Extent] = (),
     depth: Extent | None = None,
 ) -> DistributedModel:
     """Return the index formula of an operand of MFMA in registers.

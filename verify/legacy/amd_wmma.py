@@ -3,16 +3,17 @@
 Sixteen lanes cover the fast dim of a 16 x 16 tile. In version 1 the two halves of the
 warp hold alternating rows, in versions 2 and 3 the upper and the lower eight rows.
 Where the tiles of a block go was ``warps_per_cta`` at the pinned commit, columns
-fastest; it has since become one vector a bit (``placement``), of which that is a case.
+fastest (``WarpGrid``); it has since become one vector a bit (``Placement``), of which
+that is a case.
 
 Register numbers of operands run along K first, as in the upstream loop nest.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from .arithmetic import Extent, Index, ceil_div
 from .model import Digit, DistributedModel
+from .placement import Places
 from .upstream import upstream
 
 LANES = 32
@@ -22,59 +23,13 @@ OPERAND = upstream(
     "third_party/amd/lib/TritonAMDGPUToLLVM/ConvertLayoutOpToLLVM/"
     "SharedToDotOperandWMMA.cpp",
 )
-MIXED = -1
-"""Dim of a loop that may move along several dims."""
-
-
-@dataclass(frozen=True, slots=True)
-class Placement:
-    """Which tile a bit of the register number and of the warp leads to.
-
-    Attributes:
-        register: One vector over the dims a bit, counted in tiles.
-        warp: One vector over the dims a bit, counted in tiles.
-    """
-
-    register: tuple[tuple[int, ...], ...] = ()
-    warp: tuple[tuple[int, ...], ...] = ()
-
-    def extent(self, dim: int) -> int:
-        """Return how many tiles along a dim the vectors reach."""
-        reach = max((v[dim] for v in self.register + self.warp), default=0)
-        return 1 << reach.bit_length()
-
-    def without(self, dim: int) -> "Placement":
-        """Return the placement for a tensor that all tiles along ``dim`` share."""
-        cut = [
-            tuple((*v[:dim], 0, *v[dim + 1 :]) for v in part)
-            for part in (self.register, self.warp)
-        ]
-        return Placement(tuple(v for v in cut[0] if any(v)), cut[1])
-
-
-def warps_of(warps_per_cta: Sequence[int]) -> Placement:
-    """Return the placement that a list of warps per dim stands for, columns fastest.
-
-    Example:
-        >>> warps_of([2, 4]).warp
-        ((0, 1), (0, 2), (1, 0))
-    """
-    vectors = []
-    for dim in reversed(range(len(warps_per_cta))):
-        step = 1
-        while step < warps_per_cta[dim]:
-            vector = [0] * len(warps_per_cta)
-            vector[dim] = step
-            vectors.append(tuple(vector))
-            step *= 2
-    return Placement((), tuple(vectors))
 
 
 def amd_wmma(
     shape: Sequence[Extent],
     version: int,
     is_transposed: bool,
-    placement: Placement,
+    placement: Places,
     instr_shape: Sequence[int] = (16, 16, 16),
 ) -> DistributedModel:
     """Return the index formula of a WMMA result.
@@ -87,7 +42,8 @@ def amd_wmma(
         instr_shape: Rows, columns and K of the instruction.
 
     Example:
-        >>> amd_wmma([16, 16], 1, False, Placement()).position(3, 17, 0)
+        >>> from .placement import WarpGrid
+        >>> amd_wmma([16, 16], 1, False, WarpGrid((1, 1))).position(3, 17, 0)
         [7, 1]
 
     Source: see ``RESULT``.
@@ -116,10 +72,10 @@ def amd_wmma(
 def amd_wmma_operand(
     shape: Sequence[Extent],
     version: int,
-    placement: Placement,
+    placement: Places,
     instr_shape: Sequence[int],
     op_idx: int,
-    k_width: int,
+    k_width: Extent,
     *,
     is_transposed: bool = False,
     depth: int | None = None,
@@ -138,7 +94,8 @@ def amd_wmma_operand(
             Triton 3.7. Default: the places of a block come before repetition.
 
     Example:
-        >>> model = amd_wmma_operand([16, 16], 2, Placement(), [16, 16, 16], 0, 8)
+        >>> from .placement import WarpGrid
+        >>> model = amd_wmma_operand([16, 16], 2, WarpGrid((1, 1)), [16, 16, 16], 0, 8)
         >>> model.position(3, 17, 0)
         [1, 11]
 
@@ -146,9 +103,9 @@ def amd_wmma_operand(
     """
     rank = len(shape)
     k_dim, free = (rank - 1, rank - 2) if op_idx == 0 else (rank - 2, rank - 1)
-    rounds = max(1, instr_shape[2] // (2 * k_width))
+    rounds = ceil_div(instr_shape[2], 2 * k_width)
     halves = 1 if version == 1 else 2
-    k_tile = halves * k_width * rounds
+    k_tile: Extent = halves * k_width * rounds
     k_tiles = 1
     if depth is not None:
         k_tiles = max(1, depth // max(instr_shape[2], 2 * k_width))
@@ -181,7 +138,7 @@ def _placed(
     size: Sequence[Extent],
     digits: tuple[Digit, ...],
     inside: Callable[[Sequence[Index], Index], list[Index]],
-    placement: Placement,
+    placement: Places,
     source: str,
     matrix: list[int],
 ) -> DistributedModel:
@@ -190,20 +147,14 @@ def _placed(
     order = matrix + list(reversed(range(rank - 2)))
     per_tile = [size[d] * placement.extent(d) for d in range(rank)]
     own = len(digits)
-    chosen = own + len(placement.register)
+    chosen = own + len(placement.digits)
 
     def locate(counters: Sequence[Index], lane: Index, warp: Index) -> list[Index]:
         place = inside(counters[:own], lane)
-        bits = list(zip(counters[own:chosen], placement.register, strict=True))
-        for vector in placement.warp:
-            bits.append((warp % 2, vector))
-            warp = warp // 2
+        tiles = placement.tiles(counters[own:chosen], warp, rank)
         coordinates: list[Index] = [0] * rank
         for tile, d in zip(counters[chosen:], order, strict=True):
-            tile_id: Index = 0
-            for bit, vector in bits:
-                tile_id = tile_id ^ _times(bit, vector[d])
-            at = place[d] + tile_id * size[d] + tile * per_tile[d]
+            at = place[d] + tiles[d] * size[d] + tile * per_tile[d]
             coordinates[d] = at % shape[d]
         return coordinates
 
@@ -211,22 +162,11 @@ def _placed(
         shape=tuple(shape),
         digits=(
             *digits,
-            *(Digit(MIXED, 2) for _ in placement.register),
+            *placement.digits,
             *(Digit(d, ceil_div(shape[d], per_tile[d])) for d in order),
         ),
         lanes=LANES,
-        warps=1 << len(placement.warp),
+        warps=placement.warps,
         locate=locate,
         source=source,
     )
-
-
-def _times(bit: Index, number: int) -> Index:
-    """Return ``bit * number`` for a bit, as a sum of shifted copies."""
-    total: Index = 0
-    step = 1
-    while step <= number:
-        if number & step:
-            total = total + bit * step
-        step *= 2
-    return total

@@ -47,7 +47,7 @@ def nvidia_mma(
     shape: Sequence[Extent],
     version: int,
     warps_per_cta: Sequence[Extent],
-    instr_shape: Sequence[int],
+    instr_shape: Sequence[Extent],
 ) -> DistributedModel:
     """Return the index formula of an mma result.
 
@@ -83,7 +83,7 @@ def nvidia_mma_operand(
     warps_per_cta: Sequence[Extent],
     instr_shape: Sequence[int],
     op_idx: int,
-    k_width: int,
+    k_width: Extent,
 ) -> DistributedModel:
     """Return the index formula of an operand of mma in registers.
 
@@ -121,8 +121,8 @@ def _mma(
     order: Sequence[int],
     *,
     inner: int,
-    tile: tuple[int, int],
-    k_width: int,
+    tile: tuple[Extent, Extent],
+    k_width: Extent,
     source: str,
 ) -> DistributedModel:
     """Return the formula shared by results (inner = N) and operands (inner = K)."""
@@ -158,8 +158,8 @@ def _mma(
         shape=tuple(shape),
         digits=(
             Digit(inner, k_width),
-            Digit(outer, high // 8),
-            Digit(inner, wide // (4 * k_width)),
+            Digit(outer, ceil_div(high, 8)),
+            Digit(inner, ceil_div(wide, 4 * k_width)),
             *(Digit(d, ceil_div(shape[d], per_tile[d])) for d in loops),
         ),
         lanes=32,

@@ -23,7 +23,7 @@ BOX = 256
 def nvmma_shared(
     shape: Sequence[Extent],
     swizzle_byte_width: int,
-    element_bit_width: int,
+    element_bit_width: Extent,
     transposed: bool = False,
     fp4_padded: bool = False,
 ) -> SharedModel:
@@ -47,10 +47,10 @@ def nvmma_shared(
     outer = [d for d in range(rank) if d != contiguous]
     box = [smaller(size, BOX) for size in shape]
     inner = product(box[1:-1])
-    row_length = 0
+    row_length: Extent = 0
     if swizzle_byte_width:
-        row_length = 8 * swizzle_byte_width // element_bit_width
-        box[contiguous] = row_length // 2 if fp4_padded else row_length
+        row_length = ceil_div(8 * swizzle_byte_width, element_bit_width)
+        box[contiguous] = ceil_div(row_length, 2) if fp4_padded else row_length
 
     def offset(coordinates: Sequence[Index]) -> Index:
         row: Index = 0
@@ -83,9 +83,9 @@ def nvmma_shared(
     )
 
 
-def _swizzled(column: Index, row: Index, swizzle: int, bits: int) -> Index:
+def _swizzled(column: Index, row: Index, swizzle: int, bits: Extent) -> Index:
     """Return the place of a column within its row."""
-    vec = 128 // bits
+    vec = ceil_div(128, bits)
     per_phase = 128 // swizzle
     max_phase = swizzle // 16
     phase = row // per_phase % max_phase

@@ -8,9 +8,9 @@ These came with linear layouts; the formulas are the operand tables of the manua
 
 from collections.abc import Callable, Sequence
 
-from .amd_wmma import MIXED, Placement
 from .arithmetic import Extent, Index, ceil_div, delinearize, product
 from .model import Digit, DistributedModel
+from .placement import MIXED, Placement
 
 LANES = 32
 SM120 = "PTX ISA, mma with block scaling; Triton getSM120DotScaledScaleLayout"
@@ -161,6 +161,7 @@ def wmma_scales(
         depth: K of the whole tensor; default that of the block.
 
     Example:
+        >>> from .placement import Placement
         >>> wmma_scales([32, 4], 0, Placement()).position(1, 17, 0)
         [17, 1]
 

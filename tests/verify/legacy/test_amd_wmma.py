@@ -4,7 +4,8 @@ from typing import Any
 import pytest
 
 from algebra.encodings import AmdWmma, DotOperand
-from verify.legacy.amd_wmma import Placement, amd_wmma, warps_of
+from verify.legacy.amd_wmma import amd_wmma
+from verify.legacy.placement import WarpGrid
 
 
 def wmma(version: int, transposed: bool, **more: Any) -> AmdWmma:
@@ -44,15 +45,7 @@ def test_every_position_of_operands(
 
 def test_the_registers_of_the_isa_manual() -> None:
     """RDNA3: alternating rows in the half warps; RDNA4: the upper and lower eight."""
-    first = amd_wmma([16, 16], 1, False, Placement())
-    second = amd_wmma([16, 16], 2, False, Placement())
+    first = amd_wmma([16, 16], 1, False, WarpGrid((1, 1)))
+    second = amd_wmma([16, 16], 2, False, WarpGrid((1, 1)))
     assert [first.position(r, 18, 0) for r in (0, 1, 7)] == [[1, 2], [3, 2], [15, 2]]
     assert [second.position(r, 18, 0) for r in (0, 1, 7)] == [[8, 2], [9, 2], [15, 2]]
-
-
-def test_placements() -> None:
-    placed = warps_of([2, 4])
-    assert placed.extent(0) == 2 and placed.extent(1) == 4
-    assert placed.without(1).warp == ((0, 0), (0, 0), (1, 0))
-    assert Placement(((0, 1),), ()).without(1).register == ()
-    assert warps_of([1, 1]) == Placement()

@@ -3,7 +3,7 @@ from collections.abc import Callable
 import pytest
 
 from algebra.encodings import MfmaScale, Sm120DotScaledScale, WmmaScale
-from verify.legacy.amd_wmma import Placement
+from verify.legacy.placement import Placement
 from verify.legacy.scales import wmma_scales
 
 
