@@ -19,6 +19,15 @@ from .failures import INTERRUPTED, WRONG, InputError, cannot, one_line
 from .files import read_text
 
 Record = dict[str, Any]
+HEADINGS = (
+    "theorem",
+    "verdict",
+    "scope",
+    "method",
+    "solvers agree",
+    "certificate",
+    "time",
+)
 
 
 def prove(
@@ -152,6 +161,7 @@ def _checked(theorem: Theorem, timeout: float) -> Record:
     }
     if isinstance(verdict, Proved):
         record["method"] = verdict.method or theorem.method
+        record["facts"] = dict(verdict.facts)
     elif isinstance(verdict, Refuted):
         record["counterexample"] = one_line(str(verdict.counterexample))
     else:
@@ -195,13 +205,20 @@ def _progress(total: int) -> Any:
     return progress("proving", total)
 
 
+def solver_times(record: Record) -> str:
+    """Return the time that each solver took, as they agreed: ``z3 0.10 s = ...``."""
+    facts = record.get("facts", {})
+    found = [(name, facts.get(f"{name}_seconds")) for name in ("z3", "bitwuzla")]
+    return " = ".join(f"{n} {spent:.2f} s" for n, spent in found if spent is not None)
+
+
 def _print_table(records: list[Record], total: int) -> None:
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("theorem", "verdict", "scope", "method", "time"):
+    for heading in HEADINGS:
         table.add_column(heading, justify="right" if heading == "time" else "left")
     for record in records:
         style = "green" if record["verdict"] == "proved" else "bold red"
@@ -210,9 +227,11 @@ def _print_table(records: list[Record], total: int) -> None:
             f"[{style}]{record['verdict']}[/]",
             escape(record["scope"]),
             escape(record["method"]),
+            escape(solver_times(record)),
+            escape(str(record.get("facts", {}).get("certificate", ""))),
             f"{record['seconds']:.2f} s",
         )
-    console = Console(width=None if sys.stdout.isatty() else 160)
+    console = Console(width=None if sys.stdout.isatty() else 200)
     console.print(table)
     proved = 0
     for record in records:
