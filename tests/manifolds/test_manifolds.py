@@ -1,0 +1,14 @@
+import pytest
+
+import manifolds
+
+
+@pytest.mark.parametrize("name", manifolds.__all__)
+def test_each_public_name_is_there(name: str) -> None:
+    assert getattr(manifolds, name) is not None
+    assert name in dir(manifolds)
+
+
+def test_other_names_are_not() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = manifolds.nothing
