@@ -2,12 +2,13 @@
 
 from proofs.theorem import Theorem
 
+from . import blocked
 from .query import Parametric, Query
 
 
 def parametric() -> list[Parametric]:
     """Return the parametric theorems."""
-    return []
+    return [*blocked.parametric()]
 
 
 def theorems() -> list[Theorem]:

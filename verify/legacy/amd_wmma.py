@@ -31,6 +31,7 @@ def amd_wmma(
     is_transposed: bool,
     placement: Places,
     instr_shape: Sequence[int] = (16, 16, 16),
+    columns: int | None = None,
 ) -> DistributedModel:
     """Return the index formula of a WMMA result.
 
@@ -40,6 +41,9 @@ def amd_wmma(
         is_transposed: Whether a lane's registers run along columns.
         placement: Where the tiles of a block go.
         instr_shape: Rows, columns and K of the instruction.
+        columns: Columns of the whole tensor: number registers along all of them before
+            the other dims, as until Triton 3.6. Default: the places of a block come
+            before repetition.
 
     Example:
         >>> from .placement import WarpGrid
@@ -66,7 +70,10 @@ def amd_wmma(
         return place
 
     digits = (Digit(slow, 8), Digit(slow, instr_shape[0] // 16))
-    return _placed(shape, size, digits, inside, placement, RESULT, [n, m])
+    model = _placed(shape, size, digits, inside, placement, RESULT, [n, m])
+    if columns is None:
+        return model
+    return _by_dim(model, placement, [n, m], columns // (size[n] * placement.extent(n)))
 
 
 def amd_wmma_operand(

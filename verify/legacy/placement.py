@@ -70,7 +70,8 @@ class WarpGrid:
     def tiles(self, counters: Sequence[Index], warp: Index, rank: int) -> list[Index]:
         """Return the tile per dim."""
         ids = delinearize(warp, self.warps_per_cta, list(reversed(range(rank))))
-        return [0 if d in self.shared else ids[d] for d in range(rank)]
+        zero = warp % 1
+        return [zero if d in self.shared else ids[d] for d in range(rank)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,8 @@ def slice_of(parent: DistributedModel, dim: int) -> DistributedModel:
     kept = [place for place, digit in enumerate(digits) if digit.size != 1]
 
     def locate(counters: Sequence[Index], lane: Index, warp: Index) -> list[Index]:
-        full: list[Index] = [0] * len(digits)
+        zero = lane % 1
+        full: list[Index] = [zero] * len(digits)
         for place, counter in zip(kept, counters, strict=True):
             full[place] = counter
         coordinates = parent.locate(full, lane, warp)

@@ -1,0 +1,96 @@
+"""Find the weakest precondition of a statement, from its truth on a small box.
+
+The statement is evaluated at every parameter set of the box. Candidates are
+disjunctions of ``a == 1`` and ``a * b <= c * d`` over named quantities; the simplest
+one that is true exactly where the statement is, is the answer. That it stays the
+answer on a larger box is then a theorem, proved by the solvers in both directions.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations, combinations_with_replacement
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A disjunction of comparisons of products.
+
+    Attributes:
+        parts: Each ``(left, right)``: the product of the names on the left is at most
+            that of those on the right; no name stands for 1.
+    """
+
+    parts: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]
+
+    def holds(self, quantities: Mapping[str, int]) -> bool:
+        """Say whether the condition is true for some values."""
+        return any(
+            _product(left, quantities) <= _product(right, quantities)
+            for left, right in self.parts
+        )
+
+    def __str__(self) -> str:
+        texts = []
+        for left, right in self.parts:
+            sign = "<=" if right else "=="
+            texts.append(f"{'*'.join(left)} {sign} {'*'.join(right) or '1'}")
+        return " or ".join(texts)
+
+
+def _product(names: Sequence[str], quantities: Mapping[str, int]) -> int:
+    total = 1
+    for name in names:
+        total *= quantities[name]
+    return total
+
+
+def weakest_precondition(
+    cases: Sequence[tuple[Mapping[str, int], bool]],
+) -> Condition | None:
+    """Return the simplest condition that holds exactly where a statement does.
+
+    Args:
+        cases: Quantities of each parameter set, and whether the statement is true.
+
+    Returns:
+        The condition, or ``None`` if no candidate fits.
+
+    Example:
+        >>> cases = [({"a": a, "b": b}, a <= b) for a in (1, 2, 4) for b in (1, 2, 4)]
+        >>> str(weakest_precondition(cases))
+        'a <= b'
+    """
+    true = _mask(cases, lambda index: cases[index][1])
+    names = sorted(cases[0][0])
+    atoms = {}
+    for part in _parts(names):
+        condition = Condition((part,))
+        mask = _mask(cases, lambda i, c=condition: c.holds(cases[i][0]))
+        if mask & ~true == 0 and mask:
+            atoms.setdefault(mask, part)
+    for mask, part in atoms.items():
+        if mask == true:
+            return Condition((part,))
+    for (one, first), (other, second) in combinations(atoms.items(), 2):
+        if one | other == true:
+            return Condition((first, second))
+    return None
+
+
+def _mask(
+    cases: Sequence[object], holds: Callable[[int], bool]
+) -> int:
+    mask = 0
+    for index in range(len(cases)):
+        if holds(index):
+            mask |= 1 << index
+    return mask
+
+
+def _parts(names: Sequence[str]) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Return candidate comparisons, the simplest first."""
+    products = [(name,) for name in names]
+    products += list(combinations_with_replacement(names, 2))
+    parts = [(left, right) for left in products for right in [(), *products]]
+    parts = [(a, b) for a, b in parts if not set(a) & set(b)]
+    return sorted(parts, key=lambda part: (len(part[0]) + len(part[1]), part))
