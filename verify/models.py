@@ -145,15 +145,20 @@ def _dot_operand(
             parent.tiles_per_warp,
             depth=whole[encoding.k_dim],
         )
+    placed = _placement(parent, release)
+    free = encoding.rank - 2 + op_idx
+    along_k = release == "3.7" or (
+        release == "3.6" and any(vector[free] for vector in placed.register)
+    )
     return legacy.amd_wmma_operand(
         shape,
         parent.version,
-        _placement(parent),
+        placed,
         parent.instr_shape,
         op_idx,
         encoding.k_width,
         is_transposed=parent.is_transposed,
-        depth=whole[encoding.k_dim] if release in BEFORE_3_8 else None,
+        depth=whole[encoding.k_dim] if along_k else None,
     )
 
 
@@ -175,8 +180,8 @@ def _amd_mfma(encoding: AmdMfma, shape: Shape, whole: Shape, release: str) -> Mo
     )
 
 
-def _placement(encoding: AmdWmma) -> legacy.Placement:
-    placed = encoding.cta_layout
+def _placement(encoding: AmdWmma, release: str) -> legacy.Placement:
+    placed = encoding.placed(release)
     return legacy.Placement(placed.register, placed.warp)
 
 
@@ -185,8 +190,9 @@ def _amd_wmma(encoding: AmdWmma, shape: Shape, whole: Shape, release: str) -> Mo
         shape,
         encoding.version,
         encoding.is_transposed,
-        _placement(encoding),
+        _placement(encoding, release),
         encoding.instr_shape,
+        columns=whole[-1] if release == "3.6" else None,
     )
 
 

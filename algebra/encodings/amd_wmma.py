@@ -177,7 +177,11 @@ class AmdWmma:
             tile.identity(LANE, fast, LANES)
             tile.identity(LANE, slow, 2)
             tile.identity(REGISTER, slow, long_side // 16)
-        self._place(tile, None)
+        placed = self.placed(release)
+        if release == "3.6":
+            self._place_rows(tile, placed, shape[n_dim])
+        else:
+            self._place(tile, placed, None)
         return tile.finish(matrix_order(rank, True))
 
     def operand_layout(
@@ -186,7 +190,8 @@ class AmdWmma:
         """Return the map of an operand whose result has this encoding.
 
         From 3.8 on CTAs along K hold copies; before, they split K, and the repetition
-        along K comes before that of the instructions.
+        along K, over the whole tensor, comes before that of the instructions. In 3.6
+        only where a warp has several instructions along the other dim.
         """
         self._check_known(release)
         rank = self.rank
@@ -202,12 +207,37 @@ class AmdWmma:
         else:
             tile.identity(LANE, k_dim, 2)
         tile.identity(REGISTER, k_dim, max(self.instr_shape[2] // (2 * k_width), 1))
-        if old:
+        placed = self.placed(release)
+        side_by_side = any(basis[other] for basis in placed.register)
+        if release == "3.7" or (release == "3.6" and side_by_side):
             covered = max(self.instr_shape[2], 2 * k_width)
             tile.identity(REGISTER, k_dim, max(shape[k_dim] // covered, 1))
         tile.identity(REGISTER, other, self.instr_shape[side] // LANES)
-        self._place(tile, k_dim)
+        self._place(tile, placed, k_dim)
         return tile.finish(operand_order(op_idx, rank))
+
+    def placed(self, release: str) -> CtaLayout:
+        """Return where the instructions of a CTA go in a release.
+
+        3.6 reads two lists, and of ``tiles_per_warp`` only M and N.
+
+        Raises:
+            UnsupportedLayoutError: lists of release 3.6 cannot say it.
+
+        Example:
+            >>> AmdWmma.from_warps(
+            ...     version=1,
+            ...     is_transposed=False,
+            ...     warps_per_cta=[1, 1, 1],
+            ...     tiles_per_warp=[2, 2, 1],
+            ... ).placed("3.6")
+            CtaLayout(register=((0, 1, 0),), warp=())
+        """
+        if release != "3.6":
+            return self.cta_layout
+        warps, tiles = self.cta_layout.to_warps(self.rank)
+        outer = self.rank - 2
+        return CtaLayout.from_warps(warps, (1,) * outer + tiles[outer:])
 
     def _check_known(self, release: str) -> None:
         if release in BEFORE_3_8 and self.instr_shape[0] == 32:
@@ -228,13 +258,20 @@ class AmdWmma:
                 release=release,
             )
 
-    def _place(self, tile: Tile, gone: int | None) -> None:
-        """Put instructions where ``cta_layout`` says, without the dim ``gone``."""
+    def _place_rows(self, tile: Tile, placed: CtaLayout, columns: int) -> None:
+        """Put instructions as 3.6 does: along N over the whole tensor, then along M."""
+        n_dim = self.rank - 1
+        for dim in reversed(range(self.rank)):
+            for in_dim, bases in ((REGISTER, placed.register), (WARP, placed.warp)):
+                tile.identity(in_dim, dim, 1 << sum(basis[dim] > 0 for basis in bases))
+            if dim == n_dim:
+                missing = columns.bit_length() - 1 - tile.filled[dim]
+                tile.identity(REGISTER, dim, 1 << max(missing, 0))
+
+    def _place(self, tile: Tile, placed: CtaLayout, gone: int | None) -> None:
+        """Put instructions where ``placed`` says, without the dim ``gone``."""
         start = list(tile.filled)
-        for in_dim, bases in (
-            (REGISTER, self.cta_layout.register),
-            (WARP, self.cta_layout.warp),
-        ):
+        for in_dim, bases in ((REGISTER, placed.register), (WARP, placed.warp)):
             for basis in bases:
                 vector = [
                     0 if dim == gone else component << start[dim]
@@ -242,6 +279,6 @@ class AmdWmma:
                 ]
                 if in_dim == WARP or any(vector):
                     tile.vector(in_dim, vector)
-        for dim, size in enumerate(self.cta_layout.sizes(self.rank)):
+        for dim, size in enumerate(placed.sizes(self.rank)):
             if dim != gone:
                 tile.cover(dim, size << start[dim])

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from algebra.errors import UnsupportedLayoutError
+
 from .parameters import known_keys, powers, vectors
 
 
@@ -59,6 +61,34 @@ class CtaLayout:
                     bases.append((0,) * dim + (step,) + (0,) * (rank - 1 - dim))
                     step *= 2
         return cls(register=tuple(register), warp=tuple(warp))
+
+    def to_warps(self, rank: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Return the two lists that stand for this layout: ``from_warps`` undone.
+
+        Args:
+            rank: Number of tensor dims.
+
+        Returns:
+            Warps along each tensor dim, and instructions of a warp along each dim.
+
+        Raises:
+            UnsupportedLayoutError: two lists cannot say it; has ``cta_layout``.
+
+        Example:
+            >>> CtaLayout.from_warps([2, 4], [2, 1]).to_warps(2)
+            ((2, 4), (2, 1))
+        """
+        warps, tiles = (
+            tuple(1 << sum(basis[dim] > 0 for basis in bases) for dim in range(rank))
+            for bases in (self.warp, self.register)
+        )
+        if CtaLayout.from_warps(warps, tiles) != self:
+            raise UnsupportedLayoutError(
+                "amd_wmma of release 3.6 needs a cta_layout that warps_per_cta and "
+                f"tiles_per_warp can say, got cta_layout={self}; take a later release",
+                cta_layout=self,
+            )
+        return warps, tiles
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> "CtaLayout":

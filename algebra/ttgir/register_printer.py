@@ -2,9 +2,6 @@
 
 from typing import Any
 
-from algebra.encodings import AmdWmma
-from algebra.errors import UnsupportedLayoutError
-
 from .fields import OLD, Pairs, Print, Writer, bases, braces, cga
 
 
@@ -59,38 +56,11 @@ def _amd_wmma(encoding: Any, release: str, show: Print) -> Pairs:
         instr = [("instrShape", encoding.instr_shape)]
     head = [("version", encoding.version), ("isTranspose", encoding.is_transposed)]
     if release == OLD:
-        warps, tiles = _wmma_lists(encoding)
+        warps, tiles = encoding.cta_layout.to_warps(encoding.rank)
         spread = [("tilesPerWarp", tiles)] if max(tiles) > 1 else []
         return [*head, ("warpsPerCTA", warps), *cga(encoding), *spread, *instr]
     layout = bases(encoding.cta_layout, ("register", "warp"), optional=2)
     return [*head, ("ctaLayout", braces(layout)), *cga(encoding), *instr]
-
-
-def _wmma_lists(encoding: AmdWmma) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return warps and tiles along each dim, if they say all that the bases say."""
-    lists = []
-    for vectors in (encoding.cta_layout.warp, encoding.cta_layout.register):
-        sizes = [1] * encoding.rank
-        for vector in vectors:
-            for dim, step in enumerate(vector):
-                sizes[dim] <<= step > 0
-        lists.append(tuple(sizes))
-    warps, tiles = lists
-    spelled = AmdWmma.from_warps(
-        version=encoding.version,
-        is_transposed=encoding.is_transposed,
-        warps_per_cta=warps,
-        tiles_per_warp=tiles,
-        instr_shape=encoding.instr_shape,
-        cga=encoding.cga,
-    )
-    if spelled != encoding:
-        raise UnsupportedLayoutError(
-            f"release {OLD} spells amd_wmma with warpsPerCTA and tilesPerWarp, which "
-            f"cannot say cta_layout={encoding.cta_layout}; print a later release",
-            cta_layout=encoding.cta_layout,
-        )
-    return warps, tiles
 
 
 def _registers(encoding: Any, release: str, show: Print) -> Pairs:

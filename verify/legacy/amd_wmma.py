@@ -10,6 +10,7 @@ Register numbers of operands run along K first, as in the upstream loop nest.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from .arithmetic import Extent, Index, ceil_div
 from .model import Digit, DistributedModel
@@ -73,7 +74,11 @@ def amd_wmma(
     model = _placed(shape, size, digits, inside, placement, RESULT, [n, m])
     if columns is None:
         return model
-    return _by_dim(model, placement, [n, m], columns // (size[n] * placement.extent(n)))
+    along_n = len(placement.digits) - len(placement.without(n).digits)
+    repeats = Digit(n, ceil_div(columns, size[n] * placement.extent(n)))
+    return _columns_first(
+        model, repeats, len(digits) + along_n, len(digits) + len(placement.digits)
+    )
 
 
 def amd_wmma_operand(
@@ -138,6 +143,20 @@ def amd_wmma_operand(
     )
     own = placement.without(k_dim)
     return _placed(shape, size, digits, inside, own, OPERAND, [k_dim, free])
+
+
+def _columns_first(
+    model: DistributedModel, repeats: Digit, place: int, old: int
+) -> DistributedModel:
+    """Move the loop over columns from the place ``old`` inwards, as ``repeats``."""
+    others = [*model.digits[:old], *model.digits[old + 1 :]]
+
+    def locate(counters: Sequence[Index], lane: Index, warp: Index) -> list[Index]:
+        rest = [*counters[:place], *counters[place + 1 :]]
+        return model.locate([*rest[:old], counters[place], *rest[old:]], lane, warp)
+
+    digits = (*others[:place], repeats, *others[place:])
+    return replace(model, digits=digits, locate=locate)
 
 
 def _placed(

@@ -1,5 +1,6 @@
 """AMD's WMMA fragments, and the two spellings of where instructions go."""
 
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -110,6 +111,82 @@ def test_tensors_smaller_than_an_instruction_came_with_release_3_8() -> None:
     assert wmma().to_linear_layout([16, 8], "3.8").is_surjective
     with pytest.raises(UnsupportedLayoutError, match=r"shape=\[16, 8\]"):
         wmma().to_linear_layout([16, 8], "3.7")
+
+
+def test_release_3_6_repeats_along_n_before_anything_along_m() -> None:
+    parent = AmdWmma.from_warps(
+        version=3,
+        is_transposed=False,
+        warps_per_cta=(1, 1),
+        tiles_per_warp=(2, 2),
+        instr_shape=(16, 16, 32),
+    )
+    new = parent.to_linear_layout([128, 64], "3.7").bases["register"]
+    old = parent.to_linear_layout([128, 64], "3.6").bases["register"]
+    assert new[3:] == ((0, 16), (16, 0), (0, 32), (32, 0), (64, 0))
+    assert old[3:] == ((0, 16), (0, 32), (16, 0), (32, 0), (64, 0))
+
+
+def test_release_3_6_keeps_registers_for_the_columns_of_other_ctas() -> None:
+    parent = wmma(cta_layout=CtaLayout(warp=((1, 0),)), cga=Cga(bases=((0, 1), (0, 0))))
+    bases = parent.to_linear_layout([64, 64], "3.6").bases
+    rows = ((1, 0), (2, 0), (4, 0))
+    assert bases["register"] == (*rows, (0, 16), (0, 0), (32, 0))
+    assert bases["block"] == ((0, 32), (0, 0))
+    newer = parent.to_linear_layout([64, 64], "3.7").bases
+    assert newer["register"] == (*rows, (0, 16), (32, 0))
+
+
+def test_release_3_6_repeats_operands_along_k_first_if_a_warp_has_several_tiles() -> (
+    None
+):
+    rows, columns = (
+        AmdWmma.from_warps(
+            version=2, is_transposed=False, warps_per_cta=(1, 1), tiles_per_warp=tiles
+        )
+        for tiles in ((2, 1), (1, 2))
+    )
+    for parent, release, expected in (
+        (rows, "3.6", ((0, 16), (0, 32), (16, 0))),
+        (rows, "3.7", ((0, 16), (0, 32), (16, 0))),
+        (rows, "3.8", ((16, 0), (0, 16), (0, 32))),
+    ):
+        operand = DotOperand(op_idx=0, parent=parent, k_width=8)
+        bases = operand.to_linear_layout([32, 64], release).bases
+        assert bases["register"][3:] == expected
+    split = Cga(bases=((0, 1),))
+    for parent, release, spare in (
+        (replace(rows, cga=split), "3.6", 1),
+        (replace(columns, cga=split), "3.6", 0),
+        (replace(columns, cga=split), "3.7", 1),
+    ):
+        operand = DotOperand(op_idx=0, parent=parent, k_width=8)
+        bases = operand.to_linear_layout([32, 64], release).bases
+        assert bases["register"].count((0, 0)) == spare
+        assert bases["block"] == ((0, 32),)
+
+
+def test_release_3_6_has_no_tiles_along_the_batch() -> None:
+    parent = AmdWmma.from_warps(
+        version=2,
+        is_transposed=False,
+        warps_per_cta=(2, 1, 1),
+        tiles_per_warp=(2, 1, 1),
+    )
+    operand = DotOperand(op_idx=1, parent=parent, k_width=8)
+    for encoding in (parent, operand):
+        for release, warp in (("3.6", 1), ("3.7", 2)):
+            bases = encoding.to_linear_layout([4, 16, 16], release).bases
+            assert bases["warp"] == ((warp, 0, 0),)
+            assert bases["register"][3:] == ((3 - warp, 0, 0),)
+
+
+def test_release_3_6_spells_two_lists() -> None:
+    parent = wmma(cta_layout=CtaLayout(warp=((1, 0), (0, 1))))
+    operand = DotOperand(op_idx=0, parent=parent, k_width=8)
+    for encoding in (parent, operand):
+        with pytest.raises(UnsupportedLayoutError, match="take a later release"):
+            encoding.to_linear_layout([32, 32], "3.6")
 
 
 def test_text() -> None:

@@ -27,7 +27,7 @@ def test_bases_that_lists_cannot_say() -> None:
     order = CtaLayout(warp=((1, 0), (0, 1)))
     encoding = AmdWmma(version=1, is_transposed=True, cta_layout=order)
     assert "warp = [[1, 0], [0, 1]]" in print_encoding(encoding, release="3.7")
-    with pytest.raises(UnsupportedLayoutError, match="print a later release"):
+    with pytest.raises(UnsupportedLayoutError, match="take a later release"):
         print_encoding(encoding, release="3.6")
 
 
