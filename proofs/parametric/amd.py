@@ -10,12 +10,19 @@ from verify.legacy.arithmetic import ceil_div
 
 from . import distributed
 from .box import Exponent, bounds, exponents, sizes, total_at_most
-from .distributed import Subject
+from .distributed import Subject, questions
 from .pieces import COPIES, Extent, Piece, PieceLayout
 from .query import Parametric
 
 MFMA_BITS = {"register": 11, "lane": 6, "warp": 4}
 WMMA_BITS = {"register": 10, "lane": 5, "warp": 4}
+MFMA_WAYS = (
+    (32, 32, ((False, 32), (True, 32))),
+    (16, 16, ((False, 32), (True, 32), (False, 64), (True, 64))),
+    (64, 4, ((True, 32),)),
+    (4, 64, ((False, 32),)),
+)
+"""Instruction tiles, each with (transposed, bits of a result)."""
 MFMA_BOX = (
     "warps: up to 16; tiles of a warp: up to 4 a dim; shape: up to 2^8 a dim; "
     "registers: up to 2,048"
@@ -185,33 +192,30 @@ def parametric() -> list[Parametric]:
                 ),
                 scope=MFMA_BOX,
                 source=MFMA_RESULT,
-                instances=1,
-                build=lambda tile=(m, n), ways=ways: [
-                    distributed.equivalent(mfma(tile, transposed, bits))
-                    for transposed, bits in ways
-                ],
+                instances=10_935 * len(ways),
+                build=questions(
+                    distributed.equivalent,
+                    mfma,
+                    *(((m, n), transposed, bits) for transposed, bits in ways),
+                ),
             )
-            for m, n, ways in (
-                (32, 32, ((False, 32), (True, 32))),
-                (16, 16, ((False, 32), (True, 32), (False, 64), (True, 64))),
-                (64, 4, ((True, 32),)),
-                (4, 64, ((False, 32),)),
-            )
+            for m, n, ways in MFMA_WAYS
         ),
         *(
             Parametric(
                 name=f"mfma_operand_{'ab'[op_idx]}_is_its_index_formula",
                 statement=(
-                    f"Operand {'AB'[op_idx]} of MFMA with symbolic k_width: formula and "
-                    "linear layout agree everywhere"
+                    f"Operand {'AB'[op_idx]} of MFMA with symbolic k_width: formula "
+                    "and linear layout agree everywhere"
                 ),
                 scope=MFMA_BOX + "; k_width: 1 to 16; all four instructions",
                 source=MFMA_OPERAND,
-                instances=1,
-                build=lambda op_idx=op_idx: [
-                    distributed.equivalent(mfma_operand(tile, op_idx))
-                    for tile in ((32, 32), (16, 16), (64, 4), (4, 64))
-                ],
+                instances=4 * 54_675,
+                build=questions(
+                    distributed.equivalent,
+                    mfma_operand,
+                    *(((m, n), op_idx) for m, n, _ in MFMA_WAYS),
+                ),
             )
             for op_idx in (0, 1)
         ),
@@ -224,12 +228,16 @@ def parametric() -> list[Parametric]:
                 ),
                 scope=WMMA_BOX,
                 source=WMMA_RESULT,
-                instances=1,
-                build=lambda version=version: [
-                    distributed.equivalent(wmma(version, transposed, side))
-                    for transposed in (False, True)
-                    for side in ((16, 32) if version == 3 else (16,))
-                ],
+                instances=1_214 * (4 if version == 3 else 2),
+                build=questions(
+                    distributed.equivalent,
+                    wmma,
+                    *(
+                        (version, transposed, side)
+                        for transposed in (False, True)
+                        for side in ((16, 32) if version == 3 else (16,))
+                    ),
+                ),
             )
             for version in (1, 2, 3)
         ),
@@ -241,11 +249,11 @@ def parametric() -> list[Parametric]:
             ),
             scope=WMMA_BOX + "; k_width: 1 to 16",
             source=WMMA_OPERAND,
-            instances=1,
-            build=lambda: [
-                distributed.equivalent(wmma_operand(version, op_idx))
-                for version in (1, 2)
-                for op_idx in (0, 1)
-            ],
+            instances=24_060,
+            build=questions(
+                distributed.equivalent,
+                wmma_operand,
+                *((version, op_idx) for version in (1, 2) for op_idx in (0, 1)),
+            ),
         ),
     ]

@@ -9,7 +9,7 @@ from verify.legacy.blocked import SOURCE
 
 from . import distributed
 from .box import bounds, exponents, sizes, total_at_most, total_is
-from .distributed import Subject
+from .distributed import Subject, questions
 from .pieces import Piece, PieceLayout
 from .query import Parametric
 
@@ -98,16 +98,24 @@ def parametric() -> list[Parametric]:
                     scope=BOX,
                     source=SOURCE,
                     instances=INSTANCES[rank],
-                    build=lambda rank=rank, order=order: [
-                        distributed.equivalent(subject(rank, order))
-                    ],
+                    build=questions(distributed.equivalent, subject, (rank, order)),
                 )
             )
     return [*found, *_properties()]
 
 
+def _repeated(order: Sequence[int]) -> Subject:
+    return subject(2, order, keep_repeated_registers=True)
+
+
+def _small(order: Sequence[int]) -> Subject:
+    return subject(2, order, warp_bits=2, shape_bits=7)
+
+
 def _properties() -> list[Parametric]:
-    both = ORDERS[2]
+    """Return the theorems about properties; other orders by permuting the dims."""
+    order = (1, 0)
+    one = BOX + "; order [1, 0]"
     return [
         Parametric(
             name="blocked_2d_with_repeated_registers_is_its_index_formula",
@@ -115,29 +123,28 @@ def _properties() -> list[Parametric]:
                 "The same in 2 dims with the register numbers of Triton 3.8 and older, "
                 "which keep registers that repeat an element"
             ),
-            scope=BOX,
+            scope=BOX + "; both orders",
             source=SOURCE,
             instances=2 * 190_944,
-            build=lambda: [
-                distributed.equivalent(subject(2, order, keep_repeated_registers=True))
-                for order in both
-            ],
+            build=questions(
+                distributed.equivalent, _repeated, *((each,) for each in ORDERS[2])
+            ),
         ),
         Parametric(
             name="blocked_2d_formula_is_linear",
             statement="The index formula maps the xor of two places to the xor of both",
-            scope=BOX + "; both orders",
+            scope=one,
             source=SOURCE,
-            instances=2 * INSTANCES[2],
-            build=lambda: [distributed.linear(subject(2, order)) for order in both],
+            instances=INSTANCES[2],
+            build=questions(distributed.linear, subject, (2, order)),
         ),
         Parametric(
             name="blocked_2d_positions_are_in_range",
             statement="Every coordinate of the index formula is below the shape",
-            scope=BOX + "; both orders",
+            scope=one,
             source=SOURCE,
-            instances=2 * INSTANCES[2],
-            build=lambda: [distributed.in_range(subject(2, order)) for order in both],
+            instances=INSTANCES[2],
+            build=questions(distributed.in_range, subject, (2, order)),
         ),
         Parametric(
             name="blocked_2d_kernel_is_the_bits_beyond_the_shape",
@@ -145,23 +152,20 @@ def _properties() -> list[Parametric]:
                 "A place is mapped to zero exactly if it has no bit but those beyond "
                 "the shape: with linearity, the copies of an element are known exactly"
             ),
-            scope=BOX + "; both orders",
+            scope=one,
             source=SOURCE,
-            instances=2 * INSTANCES[2],
-            build=lambda: [distributed.kernel(subject(2, order)) for order in both],
+            instances=INSTANCES[2],
+            build=questions(distributed.kernel, subject, (2, order)),
         ),
         Parametric(
             name="blocked_2d_holds_every_element",
             statement="Every element of the tensor is held somewhere: the map is onto",
             scope=(
                 "threads: 32; warps: up to 4; elements of a thread's tile: up to 16; "
-                "shape: up to 2^7 a dim; registers: up to 256; both orders"
+                "shape: up to 2^7 a dim; registers: up to 256; order [1, 0]"
             ),
             source=SOURCE,
-            instances=2 * 33_922,
-            build=lambda: [
-                distributed.onto(subject(2, order, warp_bits=2, shape_bits=7), 7)
-                for order in both
-            ],
+            instances=33_922,
+            build=questions(distributed.onto, _small, (order,)),
         ),
     ]

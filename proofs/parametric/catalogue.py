@@ -2,13 +2,39 @@
 
 from proofs.theorem import Theorem
 
-from . import blocked
+from . import (
+    amd,
+    blocked,
+    clusters,
+    fma,
+    lemmas,
+    nvidia,
+    padded,
+    slices,
+    swizzled,
+    tensor_core_shared,
+)
 from .query import Parametric, Query
 
 
 def parametric() -> list[Parametric]:
     """Return the parametric theorems."""
-    return [*blocked.parametric()]
+    return [
+        theorem
+        for part in (
+            lemmas,
+            blocked,
+            slices,
+            fma,
+            nvidia,
+            amd,
+            swizzled,
+            tensor_core_shared,
+            padded,
+            clusters,
+        )
+        for theorem in part.parametric()
+    ]
 
 
 def theorems() -> list[Theorem]:

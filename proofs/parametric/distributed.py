@@ -1,7 +1,8 @@
-"""Questions about layouts in registers: equal to the formula, linear, one-to-one, onto."""
+"""Questions about layouts in registers: same as the formula, linear, onto, kernel."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from verify.legacy import DistributedModel
 from verify.terms import (
@@ -55,6 +56,25 @@ class Subject:
         """Return the position by the index formula."""
         register, lane, warp = self.model.names
         return self.model.position(point[register], point[lane], point[warp])
+
+
+def questions(
+    ask: Callable[[Subject], Query],
+    make: Callable[..., Subject],
+    *arguments: tuple[Any, ...],
+) -> Callable[[], list[Query]]:
+    """Return a builder that asks one question about each of some subjects.
+
+    Args:
+        ask: ``equivalent``, ``linear``, ``in_range``, ``kernel`` or ``onto``.
+        make: Makes a subject.
+        arguments: The arguments of ``make`` for each subject.
+    """
+
+    def build() -> list[Query]:
+        return [ask(make(*given)) for given in arguments]
+
+    return build
 
 
 def same(left: Sequence[Term], right: Sequence[Term]) -> Formula:
@@ -118,14 +138,10 @@ def kernel(subject: Subject) -> Query:
     return Query(subject.name, claim, subject.assumptions(point))
 
 
-def onto(subject: Subject, bits: int) -> Query:
-    """Ask: every element is held somewhere, namely at the preimage.
-
-    Args:
-        subject: Formula and layout.
-        bits: Bits of a variable for a coordinate.
-    """
+def onto(subject: Subject) -> Query:
+    """Ask: every element is held somewhere, namely at the preimage."""
     shape = subject.layout.shape
+    bits = max(as_size(size).exponent.ones for size in shape)
     element = [variable(f"dim{d}", bits) for d in range(len(shape))]
     inside = [
         less(coordinate, as_size(size).value())

@@ -5,7 +5,7 @@ from verify.legacy.fma_operand import SOURCE, fma_operand
 
 from . import distributed
 from .box import bounds, exponents, sizes, total_at_most, total_is
-from .distributed import Subject
+from .distributed import Subject, questions
 from .pieces import COPIES, Extent, Piece, PieceLayout
 from .query import Parametric
 
@@ -64,16 +64,18 @@ def parametric() -> list[Parametric]:
         Parametric(
             name=f"fma_operand_{'ab'[op_idx]}_is_its_index_formula",
             statement=(
-                f"Operand {'AB'[op_idx]} of a dot whose parent is a 2-D blocked layout: "
-                "formula and linear layout agree everywhere"
+                f"Operand {'AB'[op_idx]} of a dot whose parent is a 2-D blocked "
+                "layout: formula and linear layout agree everywhere"
             ),
-            scope="threads: 32; warps: up to 32; tile: up to 16; shape: up to 2^9 a dim; "
-            "registers: up to 1,024; both orders",
+            scope="threads: 32; warps: up to 32; tile: up to 16; shape: up to 2^9 a "
+            "dim; registers: up to 1,024; both orders",
             source=SOURCE,
-            instances=1,
-            build=lambda op_idx=op_idx: [
-                distributed.equivalent(subject(op_idx, order)) for order in ORDERS
-            ],
+            instances=316_720,
+            build=questions(
+                distributed.equivalent,
+                subject,
+                *((op_idx, order) for order in ORDERS),
+            ),
         )
         for op_idx in (0, 1)
     ]

@@ -12,7 +12,7 @@ from verify.legacy.nvidia_mma import (
 
 from . import distributed
 from .box import Exponent, bounds, exponents, sizes, total_at_most
-from .distributed import Subject
+from .distributed import Subject, questions
 from .pieces import COPIES, Extent, Piece, PieceLayout
 from .query import Parametric
 
@@ -123,18 +123,16 @@ def parametric() -> list[Parametric]:
             ),
             scope=WARPS_AND_SHAPE,
             source=RESULT,
-            instances=2 * 2_100,
-            build=lambda: [
-                distributed.equivalent(result(2, rows=rows)) for rows in (16, 8)
-            ],
+            instances=4_170,
+            build=questions(distributed.equivalent, result, (2, 2, 16), (2, 2, 8)),
         ),
         Parametric(
             name="batched_mma_v2_result_is_its_index_formula",
             statement="The same for results of rank 3",
             scope=WARPS_AND_SHAPE,
             source=RESULT,
-            instances=1,
-            build=lambda: [distributed.equivalent(result(2, rank=3))],
+            instances=42_580,
+            build=questions(distributed.equivalent, result, (2, 3)),
         ),
         Parametric(
             name="mma_v3_result_is_its_index_formula",
@@ -144,8 +142,8 @@ def parametric() -> list[Parametric]:
             ),
             scope=WARPS_AND_SHAPE + "; N: 8 to 256",
             source=RESULT,
-            instances=1,
-            build=lambda: [distributed.equivalent(result(3))],
+            instances=12_298,
+            build=questions(distributed.equivalent, result, (3,)),
         ),
         *(
             Parametric(
@@ -156,10 +154,13 @@ def parametric() -> list[Parametric]:
                 ),
                 scope=WARPS_AND_SHAPE + "; k_width: 1 to 8; 16 and 8 rows",
                 source=OPERAND_V2,
-                instances=1,
-                build=lambda op_idx=op_idx: [
-                    distributed.equivalent(operand(2, op_idx, rows)) for rows in (16, 8)
-                ],
+                instances=16_360,
+                build=questions(
+                    distributed.equivalent,
+                    operand,
+                    (2, op_idx, 16),
+                    (2, op_idx, 8),
+                ),
             )
             for op_idx in (0, 1)
         ),
@@ -171,16 +172,16 @@ def parametric() -> list[Parametric]:
             ),
             scope=WARPS_AND_SHAPE + "; k_width: 1 to 8",
             source=OPERAND_V3,
-            instances=1,
-            build=lambda: [distributed.equivalent(operand(3, 0))],
+            instances=8_180,
+            build=questions(distributed.equivalent, operand, (3, 0)),
         ),
         Parametric(
             name="mma_v2_formula_is_linear",
-            statement="The mma v2 formula maps the xor of two places to the xor of both",
+            statement="The formula maps the xor of two places to the xor of both",
             scope=WARPS_AND_SHAPE,
             source=RESULT,
-            instances=2_100,
-            build=lambda: [distributed.linear(result(2))],
+            instances=2_085,
+            build=questions(distributed.linear, result, (2,)),
         ),
         Parametric(
             name="mma_v2_kernel_is_the_bits_beyond_the_shape",
@@ -190,7 +191,7 @@ def parametric() -> list[Parametric]:
             ),
             scope=WARPS_AND_SHAPE,
             source=RESULT,
-            instances=2_100,
-            build=lambda: [distributed.kernel(result(2))],
+            instances=2_085,
+            build=questions(distributed.kernel, result, (2,)),
         ),
     ]

@@ -6,9 +6,11 @@ one that is true exactly where the statement is, is the answer. That it stays th
 answer on a larger box is then a theorem, proved by the solvers in both directions.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from itertools import combinations, combinations_with_replacement
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations, combinations_with_replacement
+
+Part = tuple[tuple[str, ...], tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +22,7 @@ class Condition:
             that of those on the right; no name stands for 1.
     """
 
-    parts: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]
+    parts: tuple[Part, ...]
 
     def holds(self, quantities: Mapping[str, int]) -> bool:
         """Say whether the condition is true for some values."""
@@ -60,12 +62,12 @@ def weakest_precondition(
         >>> str(weakest_precondition(cases))
         'a <= b'
     """
-    true = _mask(cases, lambda index: cases[index][1])
+    true = _mask(holds for _, holds in cases)
     names = sorted(cases[0][0])
-    atoms = {}
+    atoms: dict[int, Part] = {}
     for part in _parts(names):
         condition = Condition((part,))
-        mask = _mask(cases, lambda i, c=condition: c.holds(cases[i][0]))
+        mask = _mask(condition.holds(quantities) for quantities, _ in cases)
         if mask & ~true == 0 and mask:
             atoms.setdefault(mask, part)
     for mask, part in atoms.items():
@@ -77,20 +79,18 @@ def weakest_precondition(
     return None
 
 
-def _mask(
-    cases: Sequence[object], holds: Callable[[int], bool]
-) -> int:
+def _mask(truths: Iterable[bool]) -> int:
     mask = 0
-    for index in range(len(cases)):
-        if holds(index):
+    for index, true in enumerate(truths):
+        if true:
             mask |= 1 << index
     return mask
 
 
-def _parts(names: Sequence[str]) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
+def _parts(names: Sequence[str]) -> list[Part]:
     """Return candidate comparisons, the simplest first."""
-    products = [(name,) for name in names]
+    products: list[tuple[str, ...]] = [(name,) for name in names]
     products += list(combinations_with_replacement(names, 2))
-    parts = [(left, right) for left in products for right in [(), *products]]
+    parts: list[Part] = [(a, b) for a in products for b in [(), *products]]
     parts = [(a, b) for a, b in parts if not set(a) & set(b)]
     return sorted(parts, key=lambda part: (len(part[0]) + len(part[1]), part))

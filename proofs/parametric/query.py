@@ -33,7 +33,7 @@ class Parametric:
         statement: In words and formulas.
         scope: The box of the parameters.
         source: The legacy formula or upstream symbol.
-        instances: How many parameter sets the box holds.
+        instances: How many parameter sets the box holds; 0 = not counted.
         build: Makes the questions; all must be proved.
         method: How they make up the theorem, e.g. "direct" or "linear + basis".
     """
@@ -70,7 +70,8 @@ class Parametric:
         return Theorem(
             name=self.name,
             statement=self.statement,
-            scope=f"{self.scope}; {self.instances:,} parameter sets",
+            scope=self.scope
+            + (f"; {self.instances:,} parameter sets" if self.instances else ""),
             method=f"z3 and bitwuzla, {self.method}",
             source=self.source,
             check=self.prove,

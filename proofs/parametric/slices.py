@@ -8,7 +8,7 @@ from verify.legacy.slice import SOURCE
 
 from . import distributed
 from .box import bounds, exponents, sizes, total_at_most, total_is
-from .distributed import Subject
+from .distributed import Subject, questions
 from .pieces import COPIES, Extent, Piece, PieceLayout
 from .query import Parametric
 
@@ -101,10 +101,11 @@ def parametric() -> list[Parametric]:
                 "both orders",
                 source=SOURCE,
                 instances=2 * 20_790,
-                build=lambda dim=dim: [
-                    distributed.equivalent(slice_of_blocked(dim, order))
-                    for order in ORDERS
-                ],
+                build=questions(
+                    distributed.equivalent,
+                    slice_of_blocked,
+                    *((dim, order) for order in ORDERS),
+                ),
             )
             for dim in (0, 1)
         ),
@@ -117,6 +118,6 @@ def parametric() -> list[Parametric]:
             scope="warps: up to 32; size: 2^4 to 2^10",
             source=SOURCE,
             instances=2 * 147,
-            build=lambda: [distributed.equivalent(slice_of_mma(dim)) for dim in (0, 1)],
+            build=questions(distributed.equivalent, slice_of_mma, (0,), (1,)),
         ),
     ]

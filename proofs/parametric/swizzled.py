@@ -7,7 +7,7 @@ leaves the row for every parameter set of the box.
 """
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from verify.legacy import SharedModel, amd_rotating_shared, swizzled_shared
@@ -15,6 +15,7 @@ from verify.legacy.amd_rotating_shared import SOURCE as ROTATING
 from verify.legacy.arithmetic import ceil_div, smaller
 from verify.legacy.swizzled_shared import SOURCE as SWIZZLED
 from verify.terms import (
+    FALSE,
     Formula,
     Size,
     Term,
@@ -60,7 +61,7 @@ def model(make: Make, *, wrap: bool) -> SharedModel:
 def layout(offset: Term, *, rotating: bool) -> tuple[Term, Term]:
     """Return the row and column of an offset: identity, and a piece from row bits.
 
-    The bases of row 2^i are ``(2^i, vec * (2^i / per_phase mod max_phase) mod columns)``;
+    Row 2^i has the basis ``(2^i, vec * (2^i / per_phase mod max_phase) mod columns)``;
     a rotating layout has a second such piece, of the bits above a turn.
     """
     columns = COLUMNS.size
@@ -125,7 +126,7 @@ def found_precondition(make: Make) -> Condition | None:
 
 
 def _case(make: Make, *exponents: int) -> tuple[dict[str, int], bool]:
-    """Return the quantities of one parameter set, and whether addresses stay in rows."""
+    """Return the quantities of a parameter set, and whether addresses stay in rows."""
     vec, per_phase, max_phase, rows, columns = (1 << e for e in exponents)
     q = min(max_phase, max(1, rows // per_phase))
     quantities = {
@@ -157,7 +158,7 @@ def _weakest(make: Make) -> list[Query]:
     """Ask: sufficient; necessary, with a witness; and the search agrees."""
     found = found_precondition(make)
     if str(found) != EXPECTED:
-        raise AssertionError(f"the search found {found}, the theorem states {EXPECTED}")
+        return [Query(f"the search found {found}, not {EXPECTED}", FALSE)]
     point = _point()
     plain, wrapped = model(make, wrap=False), model(make, wrap=True)
     stays = equal(plain.offset(point), wrapped.offset(point))
@@ -212,29 +213,29 @@ def parametric() -> list[Parametric]:
                 "layout_inverts_its_address_formula",
                 "The linear layout of the address of an element is that element; the "
                 "column is taken modulo the row length",
-                lambda make=make, rotating=rotating: _inverts(make, rotating=rotating),
+                partial(_inverts, make, rotating=rotating),
             ),
             (
                 "address_stays_in_its_row_exactly_under_the_weakest_precondition",
                 f"The plain formula never leaves its row if {EXPECTED}, where q = "
                 "min(max_phase, max(1, rows/per_phase)); and it does leave it for "
                 "every parameter set outside: the condition is the weakest one",
-                lambda make=make: _weakest(make),
+                partial(_weakest, make),
             ),
             (
                 "address_is_linear",
                 "The address of the xor of two elements is the xor of the addresses",
-                lambda make=make: _linear(make),
+                partial(_linear, make),
             ),
             (
                 "address_is_injective",
                 "No two elements share an address",
-                lambda make=make: _injective(make),
+                partial(_injective, make),
             ),
             (
                 "address_is_in_range",
                 "Every address is below the number of elements",
-                lambda make=make: _in_range(make),
+                partial(_in_range, make),
             ),
         ):
             found.append(
