@@ -10,6 +10,7 @@ from random import Random
 from typing import Any
 
 from algebra import gauss
+from algebra.inversion import aligned_columns
 from algebra.layout import LinearLayout
 
 from .random_matrices import random_surjective
@@ -31,18 +32,19 @@ class Operation:
     name: str
     arguments: tuple[Any, ...]
 
-    def run(self, since_3_9: bool = False) -> Any:
+    def run(self, release: str = "3.8") -> Any:
         """Return the algebra's answer, in the plain form that a wheel's child uses.
 
         Args:
-            since_3_9: Choose among several preimages as Triton 3.9 does.
+            release: Triton release whose choice among several preimages is meant; the
+                algebra's own is that of 3.8.
         """
         args = [
             to_layout(a) if isinstance(a, dict) and "bases" in a else a
             for a in self.arguments
         ]
-        if since_3_9 and self.name == "invert_and_compose":
-            return _plain(choice_of_3_9(*args))
+        if self.name == "invert_and_compose" and release in CHOICES:
+            return _plain(CHOICES[release](*args))
         return _plain(_RUN[self.name](*args))
 
 
@@ -51,6 +53,23 @@ def to_layout(spec: Spec) -> LinearLayout:
     return LinearLayout.from_bases(
         dict(spec["bases"]), dict(spec["out_dims"]), spec["surjective"]
     )
+
+
+def choice_until_3_7(inner: LinearLayout, outer: LinearLayout) -> LinearLayout:
+    """Return ``inner.invert_and_compose(outer)`` with the preimages of Triton 3.6.
+
+    A common in-dim is mapped by the identity only where the out-dims of both layouts
+    have the same sizes; otherwise every preimage is the smallest one. Found by
+    comparison with the wheels.
+
+    Args:
+        inner: Layout to express.
+        outer: Surjective layout with the same out-dims, each at least as large.
+    """
+    if inner.out_dims == outer.out_dims:
+        return inner.invert_and_compose(outer)
+    targets = aligned_columns(inner, outer.out_names, outer.out_bits)
+    return _expressed(inner, outer, gauss.solve(outer.columns, targets))
 
 
 def choice_of_3_9(inner: LinearLayout, outer: LinearLayout) -> LinearLayout:
@@ -62,25 +81,37 @@ def choice_of_3_9(inner: LinearLayout, outer: LinearLayout) -> LinearLayout:
 
     Args:
         inner: Layout to express.
-        outer: Surjective layout with the same out-dims.
+        outer: Surjective layout with the same out-dims, each at least as large.
     """
-    solution = gauss.solve(outer.columns, inner.columns)
+    targets = aligned_columns(inner, outer.out_names, outer.out_bits)
+    solution = gauss.solve(outer.columns, targets)
     assert solution is not None
     places = dict(_places(outer))
     for name, here in _places(inner):
         there = places.get(name, slice(0, 0))
-        common = inner.columns[here]
-        if common != outer.columns[there]:
+        common = targets[here]
+        if common != list(outer.columns[there]):
             continue
-        others = list(inner.columns) + list(outer.columns[: there.start])
+        others = targets + list(outer.columns[: there.start])
         others += outer.columns[there.stop :]
         del others[here]
         if not _touched(common) & _touched(others):
             solution[here] = [1 << bit for bit in range(there.start, there.stop)]
+    return _expressed(inner, outer, solution)
+
+
+CHOICES = {"3.6": choice_until_3_7, "3.7": choice_until_3_7, "3.9": choice_of_3_9}
+"""How releases choose among several preimages, where it is not the algebra's way."""
+
+
+def _expressed(
+    inner: LinearLayout, outer: LinearLayout, columns: list[int] | None
+) -> LinearLayout:
+    assert columns is not None
     return LinearLayout.from_columns(
         dict(zip(inner.in_names, inner.in_bits, strict=True)),
         dict(zip(outer.in_names, outer.in_bits, strict=True)),
-        solution,
+        columns,
     )
 
 
@@ -199,7 +230,10 @@ def _compose(rng: Random) -> tuple[Any, ...]:
 
 def _same_outs(rng: Random) -> tuple[Any, ...]:
     outs = _out_dims(rng)
-    return _surjective(rng, outs), _surjective(rng, outs)
+    wide = outs
+    if rng.random() < 0.25:
+        wide = [(name, size << rng.randint(0, 2)) for name, size in outs]
+    return _surjective(rng, outs), _surjective(rng, wide)
 
 
 def _factors(rng: Random) -> tuple[Any, ...]:
