@@ -62,7 +62,7 @@ def _without_repeats(parent: DistributedModel, place: int, dim: int) -> Digit:
     digit = parent.digits[place]
     if digit.dim == dim:
         return Digit(dim, 1)
-    if not isinstance(digit.size, int):
+    if not all(isinstance(size, int) for size in (*parent.shape, digit.size)):
         return digit
 
     def at(counters: list[Index]) -> list[Index]:
