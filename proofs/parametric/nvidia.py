@@ -194,4 +194,20 @@ def parametric() -> list[Parametric]:
             instances=2_085,
             build=questions(distributed.kernel, result, (2,)),
         ),
+        Parametric(
+            name="mma_v2_positions_are_in_range",
+            statement="Every coordinate of the mma v2 formula is below the shape",
+            scope=WARPS_AND_SHAPE,
+            source=RESULT,
+            instances=2_085,
+            build=questions(distributed.in_range, result, (2,)),
+        ),
+        Parametric(
+            name="mma_v2_holds_every_element",
+            statement="Every element of an mma v2 result is held somewhere",
+            scope=WARPS_AND_SHAPE,
+            source=RESULT,
+            instances=2_085,
+            build=questions(distributed.onto, result, (2,)),
+        ),
     ]
