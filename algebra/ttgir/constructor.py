@@ -4,6 +4,7 @@ The text is parsed, never evaluated: calls of the known classes with literals.
 """
 
 import ast
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,8 @@ from algebra.encodings import Cga, CtaLayout, Encoding
 from algebra.encodings.from_dict import KINDS
 from algebra.errors import LayoutError, ParseError
 from algebra.layout import LinearLayout
+
+from .tokens import shortened
 
 CLASSES: dict[str, Callable[..., Any]] = {
     **{encoding.__name__: encoding for encoding in KINDS.values()},
@@ -40,16 +43,25 @@ def parse_constructor(text: str) -> Encoding:
         (1, 0)
     """
     try:
-        tree = ast.parse(text.strip(), mode="eval")
-    except (SyntaxError, ValueError) as error:
-        line = getattr(error, "lineno", None) or 1
-        column = getattr(error, "offset", None) or 1
-        raise _error(line, column, "a call such as Blocked(...)", str(error)) from error
-    built = _value(tree.body)
+        tree = _parse(text.strip())
+        built = _value(tree.body)
+    except RecursionError as error:
+        raise _error(1, 1, "a call with fewer levels of brackets", text) from error
     if type(built) not in KINDS.values():
         raise _wrong(tree.body, "an encoding", "wrap it in the call of an encoding")
     result: Encoding = built
     return result
+
+
+def _parse(text: str) -> ast.Expression:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)
+            return ast.parse(text, mode="eval")
+    except (SyntaxError, ValueError, MemoryError) as error:
+        line = getattr(error, "lineno", None) or 1
+        column = getattr(error, "offset", None) or 1
+        raise _error(line, column, "a call such as Blocked(...)", str(error)) from error
 
 
 def _value(node: ast.expr) -> Any:
@@ -59,6 +71,8 @@ def _value(node: ast.expr) -> Any:
         return tuple(map(_value, node.elts))
     if isinstance(node, ast.Dict) and all(key is not None for key in node.keys):
         keys = [_value(key) for key in node.keys if key is not None]
+        if not all(isinstance(key, str) for key in keys):
+            raise _wrong(node, "names in quotes before each colon")
         return dict(zip(keys, map(_value, node.values), strict=True))
     if isinstance(node, ast.Call):
         return _call(node)
@@ -90,7 +104,9 @@ def _wrong(node: ast.expr, expected: str, hint: str = "") -> ParseError:
 def _error(
     line: int, column: int, expected: str, came: str, hint: str = ""
 ) -> ParseError:
-    message = f"line {line}, column {column}: expected {expected}, came {came}"
+    message = (
+        f"line {line}, column {column}: expected {expected}, came {shortened(came)}"
+    )
     return ParseError(
         message + (f"; {hint}" if hint else ""),
         line=line,

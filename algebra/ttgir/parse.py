@@ -42,6 +42,15 @@ def parse_encoding(text: str) -> Encoding:
 
     Source: assembly formats of Triton's TritonGPU and TritonNvidiaGPU attributes.
     """
+    if not isinstance(text, str):
+        raise ParseError(
+            f"parse_encoding needs a text, got {type(text).__name__}; decode bytes, "
+            "print an encoding with print_encoding",
+            line=1,
+            column=1,
+            expected="a text",
+            came=type(text).__name__,
+        )
     if _CALL.match(text):
         return parse_constructor(text)
     attributes = [one for one in read_attributes(text) if not _is_memory_space(one)]

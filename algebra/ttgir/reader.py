@@ -11,13 +11,20 @@ Grammar, as far as Triton's printers use it::
 An alias may be used once it is defined. A dump is read up to its first operation.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from algebra.ttgir.tokens import Token, complaint, tokenize
+from algebra.ttgir.tokens import Token, complaint, scan
 
 PADDINGS = "paddings"
 """Name under which the interval list of a padded layout is kept."""
+
+MAX_DEPTH = 64
+"""Most levels of brackets; no encoding has as many."""
+
+MAX_DIGITS = 600
+"""Most digits of an integer; Python reads that many whatever its settings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,18 +58,19 @@ class Attribute:
 
 @dataclass(slots=True)
 class _Reader:
-    tokens: tuple[Token, ...]
-    position: int = 0
+    tokens: Iterator[Token]
+    seen: list[Token] = field(default_factory=list)
     aliases: dict[str, Attribute | None] = field(default_factory=dict)
+    depth: int = 0
 
     def peek(self, ahead: int = 0) -> Token:
-        last = len(self.tokens) - 1
-        return self.tokens[min(self.position + ahead, last)]
+        while len(self.seen) <= ahead:
+            self.seen.append(next(self.tokens, *self.seen[-1:]))
+        return self.seen[ahead]
 
     def take(self) -> Token:
-        token = self.peek()
-        self.position += 1
-        return token
+        self.peek()
+        return self.seen.pop(0)
 
     def at(self, text: str) -> bool:
         token = self.peek()
@@ -75,6 +83,23 @@ class _Reader:
 
     def separated(self, closing: str, read: Callable[[], None]) -> None:
         """Read items split by commas up to and including ``closing``."""
+        with self.deeper():
+            self.items(closing, read)
+
+    @contextmanager
+    def deeper(self) -> Iterator[None]:
+        """Be one level of brackets further inside."""
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise complaint(
+                self.peek(),
+                f"at most {MAX_DEPTH} levels of brackets",
+                "close some before, or name parts of the text with #alias = ...",
+            )
+        yield
+        self.depth -= 1
+
+    def items(self, closing: str, read: Callable[[], None]) -> None:
         while not self.at(closing):
             read()
             if not self.at(closing):
@@ -89,6 +114,8 @@ class _Reader:
         token = self.peek()
         if token.kind != "number":
             raise complaint(token, what)
+        if len(token.text) > MAX_DIGITS:
+            raise complaint(token, f"an integer of at most {MAX_DIGITS} digits")
         self.take()
         return int(token.text)
 
@@ -221,7 +248,7 @@ def read_attributes(text: str) -> tuple[Attribute, ...]:
 
     Source: assembly formats of Triton's TritonGPU attribute definitions.
     """
-    reader = _Reader(tokenize(text))
+    reader = _Reader(scan(text))
     found = []
     while reader.peek().kind != "end" and not reader.at_operation():
         token = reader.peek()

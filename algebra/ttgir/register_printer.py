@@ -60,7 +60,10 @@ def _amd_wmma(encoding: Any, release: str, show: Print) -> Pairs:
         spread = [("tilesPerWarp", tiles)] if max(tiles) > 1 else []
         return [*head, ("warpsPerCTA", warps), *cga(encoding), *spread, *instr]
     layout = bases(encoding.cta_layout, ("register", "warp"), optional=2)
-    return [*head, ("ctaLayout", braces(layout)), *cga(encoding), *instr]
+    # Triton prints no rank; without any vector its text could be of either
+    alone = not (layout or encoding.cga.bases) and encoding.rank != 2
+    rank = [("rank", encoding.rank)] if alone else []
+    return [*head, ("ctaLayout", braces(layout)), *cga(encoding), *instr, *rank]
 
 
 def _registers(encoding: Any, release: str, show: Print) -> Pairs:

@@ -5,7 +5,8 @@ The subset of MLIR's lexical rules that attribute headers need: words, ``#name``
 """
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from algebra.errors import ParseError
 
@@ -23,10 +24,11 @@ _PATTERN = re.compile(
 )
 
 END = "end of text"
+SHOWN = 60
+"""Longest piece of a text that a message repeats [characters]."""
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """One token.
 
     Attributes:
@@ -43,6 +45,16 @@ class Token:
     column: int
 
 
+def shortened(text: str) -> str:
+    """Return ``text``, cut where it is too long for a message.
+
+    Example:
+        >>> len(shortened("x" * 1000)) - len("...")
+        60
+    """
+    return text if len(text) <= SHOWN else text[:SHOWN] + "..."
+
+
 def complaint(token: Token, expected: str, hint: str = "") -> ParseError:
     """Say where, what was expected, what came, and the way out.
 
@@ -54,12 +66,36 @@ def complaint(token: Token, expected: str, hint: str = "") -> ParseError:
     Returns:
         The error, to be raised by the caller.
     """
-    came = END if token.kind == "end" else repr(token.text)
+    came = END if token.kind == "end" else repr(shortened(token.text))
     message = f"line {token.line}, column {token.column}: expected {expected}, "
     message += f"came {came}" + (f"; {hint}" if hint else "")
     return ParseError(
         message, line=token.line, column=token.column, expected=expected, came=came
     )
+
+
+def scan(text: str) -> Iterator[Token]:
+    """Cut ``text`` into tokens one by one; see ``tokenize``.
+
+    Of a dump only the part is cut that is asked for.
+
+    Example:
+        >>> next(scan("#a = " + "x" * 1000)).text
+        '#a'
+    """
+    line = 1
+    line_start = 0
+    for match in _PATTERN.finditer(text):
+        kind = str(match.lastgroup)
+        piece = match.group()
+        if kind != "space":
+            yield Token(kind, piece, line, match.start() - line_start + 1)
+            continue
+        breaks = piece.count("\n")
+        if breaks:
+            line += breaks
+            line_start = match.start() + piece.rindex("\n") + 1
+    yield Token("end", "", line, len(text) - line_start + 1)
 
 
 def tokenize(text: str) -> tuple[Token, ...]:
@@ -83,17 +119,4 @@ def tokenize(text: str) -> tuple[Token, ...]:
 
     Source: MLIR language reference, lexical structure of attributes.
     """
-    tokens = []
-    line = 1
-    line_start = 0
-    for match in _PATTERN.finditer(text):
-        piece = match.group()
-        kind = str(match.lastgroup)
-        if kind != "space":
-            tokens.append(Token(kind, piece, line, match.start() - line_start + 1))
-        breaks = piece.count("\n")
-        if breaks:
-            line += breaks
-            line_start = match.start() + piece.rindex("\n") + 1
-    tokens.append(Token("end", "", line, len(text) - line_start + 1))
-    return tuple(tokens)
+    return tuple(scan(text))

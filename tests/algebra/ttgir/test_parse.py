@@ -1,5 +1,7 @@
 """Whole texts: what Triton prints, what repr prints, dumps, and malformed ones."""
 
+from typing import Any
+
 import pytest
 
 from algebra.encodings import (
@@ -342,3 +344,9 @@ def test_malformed(text: str, line: int, column: int, message: str) -> None:
     assert message in str(caught.value)
     assert str(caught.value).startswith(f"line {line}, column {column}: expected")
     assert (caught.value.facts["line"], caught.value.facts["column"]) == (line, column)
+
+
+@pytest.mark.parametrize("text", [None, 3, b"#ttg.blocked<{}>", ["#ttg.blocked<{}>"]])
+def test_what_is_no_text(text: Any) -> None:
+    with pytest.raises(ParseError, match="parse_encoding needs a text, got"):
+        parse_encoding(text)

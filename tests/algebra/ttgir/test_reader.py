@@ -3,7 +3,13 @@
 import pytest
 
 from algebra.errors import ParseError
-from algebra.ttgir.reader import PADDINGS, Attribute, read_attributes
+from algebra.ttgir.reader import (
+    MAX_DEPTH,
+    MAX_DIGITS,
+    PADDINGS,
+    Attribute,
+    read_attributes,
+)
 
 
 def plain(value: object) -> object:
@@ -111,3 +117,29 @@ def test_an_unknown_alias_lists_the_known_ones() -> None:
 
 def test_nothing_is_found_in_nothing() -> None:
     assert read_attributes(" // nothing\n") == ()
+
+
+@pytest.mark.parametrize("opening", ["#a.b<{x = ", "#a.b<{x = [[[[["])
+def test_too_many_levels_of_brackets(opening: str) -> None:
+    with pytest.raises(ParseError, match="levels of brackets"):
+        read_attributes(opening + "[" * 100_000)
+    with pytest.raises(ParseError, match="levels of brackets"):
+        read_attributes("#a.b<{x = " * 100_000)
+
+
+def test_levels_of_brackets_that_are_enough() -> None:
+    lists = MAX_DEPTH - 2
+    text = "#a.b<{x = " + "[" * lists + "]" * lists + "}>"
+    assert len(read_attributes(text + text)) == 2
+
+
+def test_digits() -> None:
+    (attribute,) = read_attributes(f"#a.b<x = {'1' * MAX_DIGITS}>")
+    assert attribute.fields["x"].value == int("1" * MAX_DIGITS)
+    with pytest.raises(ParseError, match="an integer of at most"):
+        read_attributes(f"#a.b<x = {'1' * 100_000}>")
+
+
+def test_nothing_is_read_below_the_header_of_a_long_dump() -> None:
+    text = "#x = #a.b<n = 1>\nmodule {" + "[" * 1_000_000
+    assert len(read_attributes(text)) == 1

@@ -2,7 +2,7 @@
 
 import pytest
 
-from algebra.encodings import AmdWmma, CtaLayout
+from algebra.encodings import AmdWmma, Cga, CtaLayout
 from algebra.errors import UnsupportedLayoutError
 from algebra.ttgir import parse_encoding, print_encoding
 from algebra.ttgir.kinds import BUILDERS
@@ -29,6 +29,14 @@ def test_bases_that_lists_cannot_say() -> None:
     assert "warp = [[1, 0], [0, 1]]" in print_encoding(encoding, release="3.7")
     with pytest.raises(UnsupportedLayoutError, match="take a later release"):
         print_encoding(encoding, release="3.6")
+
+
+def test_the_rank_that_no_vector_says() -> None:
+    for cga, rank in ((Cga(), 3), (Cga(), 2), (Cga(bases=((0, 0, 0),)), 3)):
+        encoding = AmdWmma(version=1, is_transposed=True, rank=rank, cga=cga)
+        text = print_encoding(encoding)
+        assert parse_encoding(text) == encoding
+        assert ("rank = 3" in text) == (rank == 3 and not cga.bases)
 
 
 def test_each_writer_has_its_reader() -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from algebra.ttgir.tokens import END, Token, complaint, tokenize
+from algebra.ttgir.tokens import END, SHOWN, Token, complaint, scan, tokenize
 
 
 @given(st.text(alphabet='#a.b_1 -2"<>[]{}(),=:+/@%\n\t\\é'))
@@ -53,3 +53,14 @@ def test_a_complaint_names_place_expectation_and_what_came() -> None:
     assert str(error) == "line 3, column 7: expected ',', came 'x'; add it"
     assert error.facts == {"line": 3, "column": 7, "expected": "','", "came": "'x'"}
     assert complaint(tokenize("")[0], "','").facts["came"] == END
+
+
+def test_only_what_is_asked_for_is_cut() -> None:
+    tokens = scan("#a = " + "[" * 1_000_000)
+    assert [next(tokens).text for _ in range(3)] == ["#a", "=", "["]
+
+
+def test_a_long_token_is_shown_in_part() -> None:
+    error = complaint(Token("word", "x" * 1_000_000, 1, 1), "','")
+    assert "x" * SHOWN + "...'" in str(error)
+    assert len(str(error)) < 200
