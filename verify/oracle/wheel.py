@@ -33,15 +33,22 @@ class Wheel:
         restarts: How many children died.
     """
 
-    def __init__(self, path: str | Path | None = None, timeout: float = 60.0) -> None:
+    def __init__(
+        self,
+        path: str | Path | None = None,
+        timeout: float = 60.0,
+        child: Path = CHILD,
+    ) -> None:
         """Prepare; the child starts with the first question.
 
         Args:
             path: See the class.
             timeout: Time without an answer after which the child is ended [seconds].
+            child: Program that runs in the wheel's process and answers.
         """
         self.path = None if path is None else Path(path).resolve()
         self.timeout = timeout
+        self.program = child
         self.restarts = 0
         self._child: subprocess.Popen[str] | None = None
         self._errors: IO[str] = tempfile.TemporaryFile("w+")  # noqa: SIM115  # closed with the child
@@ -119,7 +126,7 @@ class Wheel:
             self._errors.seek(0)
             self._errors.truncate()
             self._child = subprocess.Popen(
-                [sys.executable, "-P", str(CHILD)],
+                [sys.executable, "-P", str(self.program)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._errors,
