@@ -17,6 +17,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -77,8 +78,8 @@ def compare(name: str, matrix: Tensor, repeats: int) -> dict[str, Any]:
         ]
     for _ in range(repeats):
         for subject, f in subjects.items():
-            times[subject]["forward"].append(seconds(lambda f=f: f(leaf)))
-            times[subject]["both"].append(seconds(lambda f=f: step(f, leaf, gradient)))
+            times[subject]["forward"].append(seconds(partial(f, leaf)))
+            times[subject]["both"].append(seconds(partial(step, f, leaf, gradient)))
     for subject in subjects:
         for part, values in times[subject].items():
             row[f"{subject}_{part}_best_ms"] = 1e3 * min(values)

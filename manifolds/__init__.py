@@ -7,8 +7,13 @@ from importlib import import_module
 from typing import Any
 
 _HOMES = {
+    "Trivialization": "manifolds.trivialization",
+    "charts": "manifolds.charts",
+    "constrain": "manifolds.constraint",
     "expm": "manifolds.expm",
     "frechet": "manifolds.expm",
+    "orthogonal": "manifolds.constraint",
+    "rebase_after_steps": "manifolds.rebase",
 }
 """Public name -> the module that has it; or the module itself, where it is one."""
 
