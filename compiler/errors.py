@@ -25,3 +25,7 @@ class BackendError(LayoutError):
 
 class BuildError(LayoutError, RuntimeError):
     """The C++ compiler is missing or refused a generated source."""
+
+
+class SimulationError(LayoutError, RuntimeError):
+    """A plan breaks a rule of the hardware; ``step`` says where."""

@@ -14,6 +14,7 @@ from compiler import errors
         (errors.OutputError, ValueError),
         (errors.BackendError, ValueError),
         (errors.BuildError, RuntimeError),
+        (errors.SimulationError, RuntimeError),
     ],
 )
 def test_parents_and_facts(error: type[LayoutError], parent: type[Exception]) -> None:

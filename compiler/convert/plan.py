@@ -1,0 +1,268 @@
+"""Plans: what to execute to convert one layout to another, chosen by cost.
+
+A plan is data. ``simulate`` runs it on element ids, ``prove`` derives its result by
+F2 algebra, ``explain`` says it in words, ``counts`` adds up what a thread executes.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from algebra.affine import AffineLayout
+from algebra.bits import set_bits
+from algebra.dims import REGISTER
+from algebra.errors import OutOfRangeError
+from algebra.gauss import Echelon
+from algebra.swizzle import Swizzling
+from algebra.verdict import Verdict
+from compiler.cost import Device, cost, device
+
+from .hardware import (
+    Hardware,
+    Layout,
+    check_same_tensor,
+    distributed,
+    hardware_of,
+    moved,
+)
+from .lower import lower
+from .nearest import nearest_source
+from .prove import prove
+from .report import describe
+from .shared_plan import SharedPlan, shared_plans
+from .simulate import Ids, images, run
+from .steps import Registers, Select, Step
+from .warp_factors import Blocks, least_shuffles, with_full_rank, within_warp
+from .warp_plan import warp_plans
+from .words import Program
+from .work import estimate, runs_within_warp, work
+
+ELEMENT_BITS = (8, 16, 32, 64, 128)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A way to convert one layout to another.
+
+    Attributes:
+        src: Source: register, lane, warp, block -> tensor.
+        dst: Destination, over the same tensor and threads.
+        element_bits: Size of an element [bits].
+        device: Target.
+        steps: What to execute; empty for a no-op.
+        shared_bytes: Shared memory of one block [bytes].
+        swizzling: Memory layout with its certificate; None without shared memory.
+        least_shuffles: Lower bound of the shuffles of any plan within warps; None
+            where elements change their warp.
+        rejected: The other ways that were compared, with their costs [cycles].
+    """
+
+    src: AffineLayout
+    dst: AffineLayout
+    element_bits: int
+    device: Device
+    steps: tuple[Step, ...]
+    shared_bytes: int = 0
+    swizzling: Swizzling | None = None
+    least_shuffles: int | None = None
+    rejected: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def way(self) -> str:
+        """The kinds of steps in one word each, e.g. ``"select, shuffle, select"``."""
+        return way(self.steps)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Instruction class -> number for one thread; ``wavefronts`` of a warp."""
+        return dict(work(self.steps, self.element_bits))
+
+    @property
+    def cost(self) -> float:
+        """Cycles of a multiprocessor for one warp's share [cycles]."""
+        return cost(self.counts, self.device)
+
+    @property
+    def programs(self) -> tuple[Program, ...]:
+        """What a thread executes in each run of steps within a warp."""
+        return tuple(
+            lower(run_of_steps, self.element_bits)
+            for run_of_steps in runs_within_warp(self.steps)
+        )
+
+    def simulate(self) -> Ids:
+        """Run the plan on the ids of the elements.
+
+        Returns:
+            blocks x warps x lanes x registers: packed id of the element that each
+            register ends up with.
+
+        Raises:
+            SimulationError: a rule of the hardware is broken.
+        """
+        return run(self.src, self.steps)
+
+    def expected(self) -> Ids:
+        """Return what ``simulate`` must return: the destination's element ids."""
+        here = hardware_of(self.dst)
+        return images(self.dst).reshape(
+            1 << here.blocks, 1 << here.warps, 1 << here.lanes, 1 << here.registers
+        )
+
+    def explain(self) -> str:
+        """Return the steps in words, with instructions, conflicts and memory."""
+        return describe(
+            self.steps,
+            self.counts,
+            self.device,
+            shared_bytes=self.shared_bytes,
+            swizzling=self.swizzling,
+            least_shuffles=self.least_shuffles,
+            rejected=self.rejected,
+        )
+
+    def prove(self) -> Verdict:
+        """Prove for all elements that the plan does what it is for."""
+        return prove(self.src, self.steps, self.dst, self.element_bits)
+
+
+def plan(
+    src: Layout,
+    dst: Layout,
+    element_bits: int,
+    target: str = "sm_90",
+    *,
+    shared_bytes: int | None = None,
+) -> Plan:
+    """Return the cheapest plan to convert ``src`` to ``dst``.
+
+    Law: ``plan(...).prove()`` is ``Proved`` and ``simulate()`` equals ``expected()``.
+
+    Args:
+        src: Distributed layout, linear or affine; in-dims among register, lane, warp
+            and block.
+        dst: Distributed layout of the same tensor on the same threads.
+        element_bits: Size of an element, 8 to 128 [bits].
+        target: ``"sm_80"``, ``"sm_90"``, ``"sm_100"`` or ``"gfx942"``.
+        shared_bytes: Memory that the plan takes before it rather repeats; default:
+            the target's [bytes].
+
+    Raises:
+        OutOfRangeError: ``element_bits`` isn't one of 8, 16, 32, 64, 128.
+        UnsupportedLayoutError: a layout isn't distributed, or the target is unknown.
+        DimMismatchError: the tensors, or the numbers of lanes, warps or blocks, differ.
+        NotSolvableError: the source lacks an element.
+
+    Example:
+        >>> from algebra import LinearLayout
+        >>> src = LinearLayout.from_bases(
+        ...     {"register": [[1]], "lane": [[2], [4], [8], [16], [32]]}, ["dim0"])
+        >>> dst = LinearLayout.from_bases(
+        ...     {"register": [[2]], "lane": [[1], [4], [8], [16], [32]]}, ["dim0"])
+        >>> found = plan(src, dst, 32)
+        >>> found.way, found.counts["shfl"]
+        ('select, shuffle, select', 1)
+
+    Source: Triton ``minimalCvtLayout``, ``getWarpLayoutConvertDecomposition``,
+        ``optimalSwizzling``.
+    """
+    if element_bits not in ELEMENT_BITS:
+        raise OutOfRangeError(
+            f"an element must have one of {list(ELEMENT_BITS)} bits, got "
+            f"element_bits={element_bits}",
+            element_bits=element_bits,
+        )
+    goal = device(target)
+    here = distributed(src, "src")
+    there = check_same_tensor(here, distributed(dst, "dst"))
+    limit = goal.conversion_bytes if shared_bytes is None else shared_bytes
+    source = nearest_source(here, there)
+    if _registers_only(source):
+        renamed = () if here == there else (Registers(source),)
+        return Plan(here, there, element_bits, goal, renamed)
+    drop, near = _without_copies(here)
+    repeat, far = _with_copies(there)
+    full = _within_warps(near, far)
+    found = list(shared_plans(near, far, element_bits, goal, limit))
+    if full is not None:
+        for steps in warp_plans(full, element_bits):
+            found.append(SharedPlan(steps, None, 0))
+    costs = [cost(estimate(one.steps, element_bits), goal) for one in found]
+    best, *others = sorted(range(len(found)), key=costs.__getitem__)
+    chosen = found[best]
+    return Plan(
+        here,
+        there,
+        element_bits,
+        goal,
+        (*drop, *chosen.steps, *repeat),
+        chosen.shared_bytes,
+        chosen.swizzling,
+        None if full is None else least_shuffles(full, element_bits),
+        tuple((way(found[i].steps), costs[i]) for i in others),
+    )
+
+
+def way(steps: Sequence[Step]) -> str:
+    """Name the kinds of steps, each run once.
+
+    Example:
+        >>> way([])
+        'no-op'
+    """
+    names: list[str] = []
+    for step in steps:
+        name = type(step).__name__.lower()
+        if name not in names[-3:] or isinstance(step, Select):
+            names.append(name)
+    return ", ".join(names) or "no-op"
+
+
+def _registers_only(source: AffineLayout) -> bool:
+    """Whether each thread reads its own registers, the same in all threads."""
+    new, old = hardware_of(source), Hardware(*source.linear.out_bits)
+    if source.packed_offset & ~old.register_mask:
+        return False
+    for bit, column in enumerate(source.linear.columns):
+        if bit < new.registers and column & ~old.register_mask:
+            return False
+        if bit >= new.registers and column != 1 << bit - new.registers + old.registers:
+            return False
+    return True
+
+
+def _within_warps(src: AffineLayout, dst: AffineLayout) -> Blocks | None:
+    """Return the blocks of a source map that shuffles can do, if there is one."""
+    blocks = within_warp(nearest_source(src, dst))
+    return None if blocks is None else with_full_rank(blocks, src)
+
+
+def _pivots(layout: AffineLayout) -> Echelon:
+    """Eliminate the register columns; those that are no pivots hold copies."""
+    return Echelon(layout.linear.in_columns(REGISTER))
+
+
+def _without_copies(layout: AffineLayout) -> tuple[list[Registers], AffineLayout]:
+    """Return the step that drops copies in registers, if any, and what is left."""
+    here, pivots = hardware_of(layout), _pivots(layout).pivots
+    if len(pivots) == here.registers:
+        return [], layout
+    less = here.with_registers(len(pivots))
+    threads = [1 << bit for bit in range(here.registers, here.bits)]
+    source = moved(less, here, [*(1 << bit for bit in pivots), *threads])
+    return [Registers(source)], source.compose(layout)
+
+
+def _with_copies(layout: AffineLayout) -> tuple[list[Registers], AffineLayout]:
+    """Return the step that makes copies in registers, if any, and its layout."""
+    here, echelon = hardware_of(layout), _pivots(layout)
+    dropped, compact = _without_copies(layout)
+    if not dropped:
+        return [], layout
+    less = hardware_of(compact)
+    position = {pivot: i for i, pivot in enumerate(echelon.pivots)}
+    columns = []
+    for column in layout.linear.in_columns(REGISTER):
+        tag = echelon.reduce(column)[1]
+        columns.append(sum(1 << position[bit] for bit in set_bits(tag)))
+    columns += [1 << bit for bit in range(less.registers, less.bits)]
+    return [Registers(moved(here, less, columns))], compact

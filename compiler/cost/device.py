@@ -1,0 +1,107 @@
+"""The devices that plans are made for, and what their instructions take.
+
+Costs are the cycles that a streaming multiprocessor is busy with one instruction of
+one warp; a barrier stands for the way through memory and back that it makes visible.
+``origin`` says where a number comes from: ``"documented"`` (throughput
+table of the CUDA programming guide), ``"assumed"`` (a reasoned default until measured),
+or the name of the result file that a committed script wrote.
+"""
+
+from dataclasses import dataclass
+
+from algebra.errors import UnsupportedLayoutError
+
+KIB = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A cost and where it comes from.
+
+    Attributes:
+        cycles: Cycles of a multiprocessor [cycles for one instruction of a warp].
+        origin: ``"documented"``, ``"assumed"`` or a result file.
+    """
+
+    cycles: float
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """A target.
+
+    Attributes:
+        name: ``"sm_90"`` and the like.
+        lane_bits: Log2 of the lanes of a warp.
+        banks: 32-bit banks of shared memory.
+        shared_bytes: Shared memory that a block may have [bytes].
+        conversion_bytes: Shared memory that a conversion takes before it rather
+            repeats [bytes].
+        loads_matrices: Whether ``ldmatrix`` exists.
+        stores_matrices: Whether ``stmatrix`` exists.
+        costs: Instruction class -> cost.
+    """
+
+    name: str
+    lane_bits: int
+    banks: int
+    shared_bytes: int
+    conversion_bytes: int
+    loads_matrices: bool
+    stores_matrices: bool
+    costs: tuple[tuple[str, Constant], ...]
+
+    def cycles(self, kind: str) -> float:
+        """Return the cost of an instruction class [cycles]."""
+        return dict(self.costs)[kind].cycles
+
+
+_NVIDIA = (
+    ("shfl", Constant(1.0, "documented")),
+    ("prmt", Constant(0.5, "documented")),
+    ("selp", Constant(0.5, "documented")),
+    ("alu", Constant(0.5, "documented")),
+    ("st.shared", Constant(0.25, "assumed")),
+    ("ld.shared", Constant(0.25, "assumed")),
+    ("stmatrix", Constant(0.25, "assumed")),
+    ("ldmatrix", Constant(0.25, "assumed")),
+    ("wavefronts", Constant(1.0, "documented")),
+    ("bar.warp", Constant(16.0, "assumed")),
+    ("bar.sync", Constant(24.0, "assumed")),
+    ("bar.cluster", Constant(64.0, "assumed")),
+)
+_AMD = (
+    # ds_bpermute goes through the crossbar of the local data share
+    ("shfl", Constant(2.0, "assumed")),
+    *_NVIDIA[1:],
+)
+
+DEVICES = {
+    device.name: device
+    for device in (
+        Device("sm_80", 5, 32, 163 * KIB, 32 * KIB, True, False, _NVIDIA),
+        Device("sm_90", 5, 32, 227 * KIB, 32 * KIB, True, True, _NVIDIA),
+        Device("sm_100", 5, 32, 227 * KIB, 32 * KIB, True, True, _NVIDIA),
+        Device("gfx942", 6, 32, 64 * KIB, 32 * KIB, False, False, _AMD),
+    )
+}
+"""Target name -> device."""
+
+
+def device(name: str) -> Device:
+    """Return the device of a name.
+
+    Raises:
+        UnsupportedLayoutError: there is none of that name.
+
+    Example:
+        >>> device("sm_90").shared_bytes
+        232448
+    """
+    if name not in DEVICES:
+        raise UnsupportedLayoutError(
+            f"target must be one of {list(DEVICES)}, got target={name!r}",
+            target=name,
+        )
+    return DEVICES[name]

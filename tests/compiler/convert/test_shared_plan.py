@@ -1,0 +1,53 @@
+from algebra import LinearLayout, Proved
+from compiler.convert import Barrier, Load, Store, plan
+from compiler.convert.hardware import distributed
+from compiler.convert.shared_plan import shared_plans
+from compiler.cost import device
+
+Pair = tuple[LinearLayout, LinearLayout, int]
+
+
+def names(pair: Pair, target: str) -> set[tuple[str, str]]:
+    src, dst, bits = pair
+    found = shared_plans(
+        distributed(src, "src"), distributed(dst, "dst"), bits, device(target), 1 << 15
+    )
+    result = set()
+    for one in found:
+        store, _, load = one.steps[:3]
+        assert isinstance(store, Store) and isinstance(load, Load)
+        result.add((store.instruction.name, load.instruction.name))
+    return result
+
+
+def test_matrix_instructions_where_the_target_has_them(pairs: dict[str, Pair]) -> None:
+    assert ("stmatrix", "ld.shared") in names(pairs["matrices"], "sm_90")
+    assert all(store == "st.shared" for store, _ in names(pairs["matrices"], "sm_80"))
+    assert names(pairs["matrices"], "gfx942") == {("st.shared", "ld.shared")}
+
+
+def test_certificates_hold(pairs: dict[str, Pair]) -> None:
+    found = plan(*pairs["matrices"])
+    assert found.swizzling is not None
+    assert found.swizzling.conflicts == (0, 0)
+    assert isinstance(found.swizzling.certificate.check(), Proved)
+
+
+def test_a_warp_alone_waits_for_itself_only() -> None:
+    src = LinearLayout.from_columns(
+        {"register": 5, "lane": 5}, {"dim0": 10}, [1 << i for i in range(10)]
+    )
+    dst = src.reshape_ins({"lane": 32, "register": 32})
+    found = plan(src, dst.transpose_ins(["register", "lane"]), 32)
+    barriers = [step.scope for step in found.steps if isinstance(step, Barrier)]
+    assert barriers == ["warp"]
+
+
+def test_copies_are_silent() -> None:
+    lanes = {"register": 1, "lane": 5, "warp": 2}
+    columns = [1, 2, 4, 8, 16, 32, 0, 64]
+    src = LinearLayout.from_columns(lanes, {"dim0": 7}, columns)
+    dst = LinearLayout.from_columns(lanes, {"dim0": 7}, [64, 2, 4, 8, 16, 32, 0, 1])
+    store = plan(src, dst, 32).steps[0]
+    assert isinstance(store, Store)
+    assert store.silent == 1 << 6

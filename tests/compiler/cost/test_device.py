@@ -1,0 +1,35 @@
+import pytest
+
+from algebra import UnsupportedLayoutError
+from compiler.cost import DEVICES, device
+
+KINDS = {
+    "shfl",
+    "prmt",
+    "selp",
+    "alu",
+    "st.shared",
+    "ld.shared",
+    "stmatrix",
+    "ldmatrix",
+    "wavefronts",
+    "bar.warp",
+    "bar.sync",
+    "bar.cluster",
+}
+
+
+@pytest.mark.parametrize("name", DEVICES)
+def test_each_device_knows_each_class_and_where_its_cost_is_from(name: str) -> None:
+    costs = dict(device(name).costs)
+    assert set(costs) == KINDS
+    for constant in costs.values():
+        assert constant.cycles > 0
+        assert constant.origin in ("documented", "assumed") or constant.origin.endswith(
+            ".json"
+        )
+
+
+def test_unknown_devices() -> None:
+    with pytest.raises(UnsupportedLayoutError, match="sm_90"):
+        device("sm_70")
