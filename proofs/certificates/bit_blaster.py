@@ -1,7 +1,8 @@
 """From terms over natural numbers to clauses: the question a SAT solver answers.
 
 The clauses are satisfiable exactly where the assumptions hold and the claim does not.
-The width is one in which no term overflows, so that words stand for numbers.
+The width is one in which no term overflows, so that words stand for numbers; and bits
+that a term says it can never have (``Term.ones``) are false, which keeps words narrow.
 """
 
 from collections.abc import Iterable
@@ -80,7 +81,11 @@ class _BitBlaster:
     def word(self, term: Term) -> Word:
         """Return the literals of a term."""
         if id(term) not in self.words:
-            self.words[id(term)] = term, self._word(term)
+            word = self._word(term)
+            possible = [
+                bit if term.ones >> i & 1 else FALSE for i, bit in enumerate(word)
+            ]
+            self.words[id(term)] = term, possible
         return self.words[id(term)][1]
 
     def _word(self, term: Term) -> Word:

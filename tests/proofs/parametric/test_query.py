@@ -1,8 +1,16 @@
+import shutil
+
+import pytest
+
 from algebra.verdict import Proved, Refuted, Unknown
+from proofs.parametric import query
 from proofs.parametric.query import Parametric, Query
 from verify.terms import Formula, Size, equal, less, lift, negate, variable
 
 X = variable("x", 6)
+needs_cadical = pytest.mark.skipif(
+    shutil.which("cadical") is None, reason="cadical is not installed"
+)
 
 
 def theorem(*claims: Formula, instances: int = 64) -> Parametric:
@@ -44,3 +52,28 @@ def test_the_entry_of_the_catalogue() -> None:
     assert entry.method == "z3 and bitwuzla, direct"
     assert isinstance(entry.prove(), Proved)
     assert theorem(equal(X, X), instances=0).theorem().scope == "x: 6 bits"
+
+
+@needs_cadical
+def test_a_certificate_is_checked_after_the_solvers() -> None:
+    verdict = theorem(equal(X // 4 * 4 + X % 4, X), less(X, 64)).certify(10)
+    assert isinstance(verdict, Proved)
+    assert "checked" in dict(verdict.facts)["certificate"]
+    assert isinstance(theorem(less(X, 63)).certify(10), Refuted)
+
+
+def test_without_a_certificate_the_solvers_stand(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(query, "certify", lambda *_, **__: Unknown("no cadical"))
+    verdict = theorem(equal(X, X)).certify(10)
+    assert isinstance(verdict, Proved)
+    assert dict(verdict.facts)["certificate"] == "none: no cadical"
+
+
+def test_a_contradiction_between_provers_is_unknown(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(query, "certify", lambda *_, **__: Refuted({"x": 1}))
+    verdict = theorem(equal(X, X)).certify(10)
+    assert isinstance(verdict, Unknown) and "cadical refutes" in verdict.reason
