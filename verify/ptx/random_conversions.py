@@ -80,7 +80,9 @@ def random_conversion(rng: Random) -> Conversion:
     """Return a random conversion: shape, width, warps, then an encoding a side.
 
     Both sides are valid, of at most 128 registers a thread. Small shapes make
-    broadcasts; about a third of the sides are random permutations of index bits.
+    broadcasts; a third of the sides are random permutations of index bits. In a quarter
+    of the cases the destination is the source with registers and lanes mixed anew:
+    that is where compilers use shuffles.
 
     Args:
         rng: Source of randomness; its state decides the conversion.
@@ -92,7 +94,7 @@ def random_conversion(rng: Random) -> Conversion:
     """
     rank = rng.choice((1, 2, 2, 2, 2, 3))
     top = {1: 12, 2: 7, 3: 5}[rank]
-    warp_bits = rng.choice((0, 1, 2, 2, 2, 3))
+    warp_bits = rng.choice((0, 0, 1, 2, 2, 2, 3, 4))
     most = MAX_REGISTERS // 2 << (WARP_BITS + warp_bits)
     while True:
         shape = tuple(1 << rng.randint(0, top) for _ in range(rank))
@@ -100,7 +102,10 @@ def random_conversion(rng: Random) -> Conversion:
             break
     bits = rng.choice((8, 8, 16, 16, 32, 32, 64))
     src = _encoding(rng, shape, warp_bits, bits)
-    dst = _encoding(rng, shape, warp_bits, bits)
+    near = rng.random() < 0.25
+    dst = _neighbour(rng, src, shape) if near else None
+    if dst is None:
+        dst = _encoding(rng, shape, warp_bits, bits)
     return Conversion(src, dst, shape, bits, 1 << warp_bits)
 
 
@@ -120,6 +125,29 @@ def _encoding(
         registers = layout.in_dims.get("register", 1)
         if registers <= MAX_REGISTERS and layout.is_surjective:
             return found
+
+
+def _neighbour(rng: Random, src: Encoding, shape: tuple[int, ...]) -> Encoding | None:
+    """Return the source with its register and lane bits in another order."""
+    bases = from_dict(src).to_linear_layout(shape).bases
+    lanes = [list(basis) for basis in bases["lane"]]
+    registers = [list(basis) for basis in bases.get("register", ()) if any(basis)]
+    moved = registers + lanes
+    for _ in range(rng.randint(1, 5)):
+        if len(moved) > 1:
+            i, j = rng.sample(range(len(moved)), 2)
+            moved[i], moved[j] = moved[j], moved[i]
+    cut = len(registers)
+    if not all(any(basis) for basis in moved[:cut]):
+        return None
+    return {
+        "kind": "linear",
+        "register": moved[:cut],
+        "lane": moved[cut:],
+        "warp": [list(basis) for basis in bases.get("warp", ())],
+        "block": [],
+        "shape": list(shape),
+    }
 
 
 def _parts(rng: Random, rank: int, bits: int) -> list[int]:
