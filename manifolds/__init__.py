@@ -7,12 +7,16 @@ from importlib import import_module
 from typing import Any
 
 _HOMES = {
+    "ExpRNN": "manifolds.recurrent",
+    "ExpRNNCell": "manifolds.recurrent",
     "Trivialization": "manifolds.trivialization",
     "charts": "manifolds.charts",
     "constrain": "manifolds.constraint",
     "expm": "manifolds.expm",
     "frechet": "manifolds.expm",
+    "modrelu": "manifolds.recurrent",
     "orthogonal": "manifolds.constraint",
+    "parameter_groups": "manifolds.recurrent",
     "rebase_after_steps": "manifolds.rebase",
 }
 """Public name -> the module that has it; or the module itself, where it is one."""

@@ -13,7 +13,9 @@ from torch import Tensor
 
 from manifolds.errors import PrecisionError, ShapeError
 
-from .jet import Tape, derivative_from_tape, exp_of_jet, make_plan
+from .evaluation import compute, flatten, spoil
+from .jet import Tape, derivative_from_tape
+from .operator import frechet_operator
 
 DTYPES = (torch.float32, torch.float64, torch.complex64, torch.complex128)
 
@@ -49,6 +51,9 @@ def expm(matrix: Tensor) -> Tensor:
     Source: Bader, Blanes, Casas 2019 (polynomial); Al-Mohy, Higham 2009 (derivative).
     """
     check_matrix("matrix", matrix)
+    if torch.compiler.is_compiling():
+        traced: Tensor = frechet_operator(matrix, [])
+        return traced
     result: Tensor = _Exponential.apply(matrix)  # type: ignore[no-untyped-call]
     return result
 
@@ -96,6 +101,9 @@ def frechet(matrix: Tensor, *directions: Tensor) -> Tensor:
             )
     if not directions:
         return expm(matrix)
+    if torch.compiler.is_compiling():
+        traced: Tensor = frechet_operator(matrix, list(directions))
+        return traced
     result: Tensor = _Derivative.apply(  # type: ignore[no-untyped-call]
         matrix, *directions
     )
@@ -180,39 +188,3 @@ class _Derivative(torch.autograd.Function):
             for i in range(len(directions))
         )
         return to_matrix, *to_directions
-
-
-def compute(tensors: list[Tensor]) -> tuple[Tensor, Tape | None]:
-    """Return the derivative in all directions, and the tape of the exponential.
-
-    Args:
-        tensors: The matrix, then the directions [..., n, n each].
-
-    Returns:
-        The value [..., n, n]; the tape, or None where there is nothing to multiply.
-    """
-    shape = tensors[0].shape
-    if not tensors[0].numel():
-        return torch.empty_like(tensors[0]), None
-    matrix, *directions = (flatten(x) for x in tensors)
-    jet = [matrix]
-    for direction in directions:
-        size = len(jet)
-        jet += [direction, *(torch.zeros_like(matrix) for _ in range(size - 1))]
-    with torch.autocast(matrix.device.type, enabled=False):
-        plan = make_plan(matrix, max(len(directions), 1))
-        components, tape = exp_of_jet(jet, plan)
-    return spoil(components[-1].view(shape), plan.broken), tape
-
-
-def flatten(matrix: Tensor) -> Tensor:
-    """Return the matrices as one contiguous batch [batch, n, n]."""
-    flat = matrix.detach().reshape(-1, *matrix.shape[-2:])
-    return flat.resolve_conj().contiguous()
-
-
-def spoil(value: Tensor, positions: tuple[int, ...]) -> Tensor:
-    """Fill the matrices at these positions of the flat batch with NaN."""
-    if positions:
-        value.view(-1, *value.shape[-2:])[list(positions)] = torch.nan
-    return value

@@ -6,7 +6,7 @@ from torch import Tensor
 
 from manifolds.errors import PrecisionError, ShapeError
 from manifolds.expm import expm, frechet
-from manifolds.expm.function import DTYPES, check_matrix, compute, flatten, spoil
+from manifolds.expm.function import DTYPES, check_matrix
 
 DOUBLE = torch.float64
 
@@ -135,7 +135,7 @@ def close(found: Tensor, expected: Tensor, like: Tensor | None = None) -> None:
 @pytest.mark.parametrize("scale", [0.0, 0.03, 1.0, 4.0])
 def test_gradients_of_any_order(dtype: torch.dtype, scale: float) -> None:
     generator = torch.Generator().manual_seed(5)
-    a, e = torch.randn(2, 2, 2, 2, dtype=dtype, generator=generator).unbind()
+    a, e = torch.randn(2, 2, 2, dtype=dtype, generator=generator).unbind()
     a = (a * scale).requires_grad_()
     e = e.requires_grad_()
     assert torch.autograd.gradcheck(expm, a)
@@ -247,10 +247,5 @@ def test_directions_must_fit() -> None:
     assert torch.equal(frechet(a), expm(a))
 
 
-def test_pieces() -> None:
+def test_check_matrix_passes_what_is_square() -> None:
     check_matrix("x", torch.zeros(1, 1))
-    value, tape = compute([torch.zeros(0, 0)])
-    assert value.shape == (0, 0)
-    assert tape is None
-    assert flatten(torch.zeros(2, 3, 4, 4).mT).shape == (6, 4, 4)
-    assert spoil(torch.zeros(2, 1, 1), (1,)).isnan().sum() == 1
