@@ -1,0 +1,100 @@
+"""Checkpoints that survive a kill, and go on with the very next step."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from manifolds.errors import CheckpointError
+
+from .network import Network
+from .settings import Settings
+
+NAME = "checkpoint.pt"
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What changes during a run, apart from the parameters.
+
+    Args:
+        generator: Source of the data.
+        optimizers: In order.
+        network: The parameters, bases and counters.
+    """
+
+    network: Network
+    optimizers: list[torch.optim.Optimizer]
+    generator: torch.Generator
+
+
+def save(folder: Path, settings: Settings, progress: Progress, iteration: int) -> Path:
+    """Write a checkpoint, whole or not at all.
+
+    Args:
+        folder: Of the run; there already.
+        settings: Of the run.
+        progress: The state to be kept.
+        iteration: Steps done.
+
+    Returns:
+        The file.
+    """
+    state = {
+        "settings": settings.as_facts(),
+        "iteration": iteration,
+        "network": progress.network.state_dict(),
+        "optimizers": [each.state_dict() for each in progress.optimizers],
+        "generator": progress.generator.get_state(),
+    }
+    path = folder / NAME
+    unfinished = folder / f"{NAME}.{os.getpid()}"
+    with unfinished.open("wb") as file:
+        torch.save(state, file)
+        file.flush()
+        os.fsync(file.fileno())
+    unfinished.replace(path)
+    return path
+
+
+def load(folder: Path, settings: Settings, progress: Progress) -> int:
+    """Read the checkpoint of a run, if there is one.
+
+    Args:
+        folder: Of the run.
+        settings: Must equal those of the checkpoint but for device and end.
+        progress: Takes the state.
+
+    Returns:
+        Steps done; 0 where there is no checkpoint.
+
+    Raises:
+        CheckpointError: The checkpoint is of another run.
+    """
+    path = folder / NAME
+    if not path.is_file():
+        return 0
+    state: dict[str, Any] = torch.load(
+        path, map_location=settings.device, weights_only=True
+    )
+    theirs, ours = state["settings"], settings.as_facts()
+    other = {name for name in theirs | ours if theirs.get(name) != ours.get(name)}
+    if other:
+        differences = ", ".join(
+            f"{name}={theirs.get(name)!r}, now {ours.get(name)!r}"
+            for name in sorted(other)
+        )
+        raise CheckpointError(
+            f"{path} was written with other settings: {differences}; go on with those, "
+            "or choose another folder",
+            path=path,
+            differences=tuple(sorted(other)),
+        )
+    progress.network.load_state_dict(state["network"])
+    for optimizer, its in zip(progress.optimizers, state["optimizers"], strict=True):
+        optimizer.load_state_dict(its)
+    progress.generator.set_state(state["generator"].cpu())
+    iteration: int = state["iteration"]
+    return iteration
