@@ -25,14 +25,16 @@ class Outcome:
         verdict: About its PTX; ``None`` where the wheel gave none.
         refusal: What the wheel said instead, or how it died.
         ptx: The text.
+        shared_bytes: Dynamic shared memory of the kernel [bytes].
         compile_seconds: Time in the wheel [seconds].
-        proof_seconds: Time for the verdict [seconds].
+        proof_seconds: Processor time for the verdict [seconds].
     """
 
     conversion: Conversion
     verdict: Verdict | None
     refusal: str = ""
     ptx: str = ""
+    shared_bytes: int = 0
     compile_seconds: float = 0.0
     proof_seconds: float = 0.0
 
@@ -72,7 +74,7 @@ def judge(
             yield Outcome(conversion, None, next(iter(answer.values())))
             continue
         found = answer["value"]
-        started = time.perf_counter()
+        started = time.process_time()
         verdict = prove_conversion(
             found["ptx"],
             *conversion.layouts(release),
@@ -83,6 +85,7 @@ def judge(
             conversion,
             verdict,
             ptx=found["ptx"],
+            shared_bytes=found["shared"],
             compile_seconds=found["seconds"],
-            proof_seconds=time.perf_counter() - started,
+            proof_seconds=time.process_time() - started,
         )
