@@ -8,21 +8,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from algebra.affine import AffineLayout
-from algebra.bits import set_bits
-from algebra.dims import REGISTER
 from algebra.errors import OutOfRangeError
-from algebra.gauss import Echelon
 from algebra.swizzle import Swizzling
 from algebra.verdict import Verdict
+from compiler.codegen.gluon.emission import Emission, emit
 from compiler.cost import Device, cost, device
 
+from .copies import with_copies, without_copies
 from .hardware import (
     Hardware,
     Layout,
     check_same_tensor,
     distributed,
     hardware_of,
-    moved,
 )
 from .lower import lower
 from .nearest import nearest_source
@@ -120,6 +118,35 @@ class Plan:
             rejected=self.rejected,
         )
 
+    def emit(
+        self, form: str = "hardware", *, name: str = "convert", repeated: bool = True
+    ) -> Emission:
+        """Return a Gluon function that carries out the plan.
+
+        Args:
+            form: ``"hardware"``: ``convert(x)`` on one dim of places, register lowest,
+                then lane and warp, for any layouts; or ``"tensor"``: ``convert(x,
+                layout)`` from a tensor in ``src``, where Gluon has both layouts.
+            name: Name of the function.
+            repeated: Whether it may run more than once in a kernel, so must wait
+                before it stores to shared memory again.
+
+        Raises:
+            UnsupportedLayoutError: elements of 128 bits, other blocks' memory, more
+                than 48 KiB of it, or layouts that the form cannot express.
+        """
+        return emit(
+            self.steps,
+            self.src,
+            self.dst,
+            self.element_bits,
+            form=form,
+            name=name,
+            shared_bytes=self.shared_bytes,
+            repeated=repeated,
+            banks=self.device.banks,
+        )
+
     def prove(self) -> Verdict:
         """Prove for all elements that the plan does what it is for."""
         return prove(self.src, self.steps, self.dst, self.element_bits)
@@ -179,8 +206,8 @@ def plan(
     if _registers_only(source):
         renamed = () if here == there else (Registers(source),)
         return Plan(here, there, element_bits, goal, renamed)
-    drop, near = _without_copies(here)
-    repeat, far = _with_copies(there)
+    drop, near = without_copies(here)
+    repeat, far = with_copies(there)
     full = _within_warps(near, far)
     found = list(shared_plans(near, far, element_bits, goal, limit))
     if full is not None:
@@ -234,35 +261,3 @@ def _within_warps(src: AffineLayout, dst: AffineLayout) -> Blocks | None:
     """Return the blocks of a source map that shuffles can do, if there is one."""
     blocks = within_warp(nearest_source(src, dst))
     return None if blocks is None else with_full_rank(blocks, src)
-
-
-def _pivots(layout: AffineLayout) -> Echelon:
-    """Eliminate the register columns; those that are no pivots hold copies."""
-    return Echelon(layout.linear.in_columns(REGISTER))
-
-
-def _without_copies(layout: AffineLayout) -> tuple[list[Registers], AffineLayout]:
-    """Return the step that drops copies in registers, if any, and what is left."""
-    here, pivots = hardware_of(layout), _pivots(layout).pivots
-    if len(pivots) == here.registers:
-        return [], layout
-    less = here.with_registers(len(pivots))
-    threads = [1 << bit for bit in range(here.registers, here.bits)]
-    source = moved(less, here, [*(1 << bit for bit in pivots), *threads])
-    return [Registers(source)], source.compose(layout)
-
-
-def _with_copies(layout: AffineLayout) -> tuple[list[Registers], AffineLayout]:
-    """Return the step that makes copies in registers, if any, and its layout."""
-    here, echelon = hardware_of(layout), _pivots(layout)
-    dropped, compact = _without_copies(layout)
-    if not dropped:
-        return [], layout
-    less = hardware_of(compact)
-    position = {pivot: i for i, pivot in enumerate(echelon.pivots)}
-    columns = []
-    for column in layout.linear.in_columns(REGISTER):
-        tag = echelon.reduce(column)[1]
-        columns.append(sum(1 << position[bit] for bit in set_bits(tag)))
-    columns += [1 << bit for bit in range(less.registers, less.bits)]
-    return [Registers(moved(here, less, columns))], compact

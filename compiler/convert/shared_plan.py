@@ -11,24 +11,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from algebra.affine import AffineLayout
-from algebra.bits import log2
-from algebra.contiguity import largest_vectorisation
-from algebra.dims import BLOCK, OFFSET
+from algebra.dims import OFFSET
 from algebra.errors import UnsupportedLayoutError
 from algebra.gauss import Echelon
-from algebra.layout import LinearLayout
-from algebra.matrix_instructions import MatrixAccess, matrix_access, row_access
+from algebra.matrix_instructions import row_access
 from algebra.swizzle import Swizzling, optimal_swizzle
-from algebra.swizzle_certificate import AccessFacts
 from compiler.cost.device import Device
 
-from .hardware import Hardware, affine, hardware_of
-from .instructions import Instruction
-from .steps import SCOPES, Barrier, Load, Step, Store
-
-REPETITION = "repetition"
-ROW_BITS = 128
-PLAIN, MATRIX, TRANSPOSED = "", "matrix", "matrix.trans"
+from .hardware import Hardware, hardware_of
+from .memory_side import MATRIX, PLAIN, TRANSPOSED, side, silent_bits
+from .steps import SCOPES, Barrier, Load, Select, Step, Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,119 +85,57 @@ def _plan(
     kinds: tuple[str, str],
 ) -> SharedPlan | None:
     patterns = [
-        row_access(side.linear, element_bits, transposed=kind == TRANSPOSED)
-        if kind
-        else side.linear
-        for side, kind in zip((src, dst), kinds, strict=True)
+        row_access(layout.linear, element_bits, transposed=kind == TRANSPOSED)
+        if kind != PLAIN
+        else layout.linear
+        for layout, kind in zip((src, dst), kinds, strict=True)
     ]
     swizzling = optimal_swizzle(patterns[0], patterns[1], element_bits, device.banks)
     memory = swizzling.memory
-    offset_bits = memory.get_in_dim_size_log2(OFFSET)
-    size = (element_bits << offset_bits) // 8
+    size = (element_bits << memory.get_in_dim_size_log2(OFFSET)) // 8
     repeats = 0
     while size > limit and repeats < swizzling.rep_bits:
         size //= 2
         repeats += 1
-    apart = (0, src.packed_offset ^ dst.packed_offset)
-    addresses = [
-        _address(side.linear, start, memory, repeats)
-        for side, start in zip((src, dst), apart, strict=True)
+    sides = [
+        side(
+            layout.linear,
+            start,
+            memory,
+            kind,
+            fact,
+            element_bits=element_bits,
+            repeats=repeats,
+            stores=stores,
+        )
+        for layout, start, kind, fact, stores in zip(
+            (src, dst),
+            (0, src.packed_offset ^ dst.packed_offset),
+            kinds,
+            swizzling.certificate.accesses,
+            (True, False),
+            strict=True,
+        )
     ]
-    instructions = []
-    facts = swizzling.certificate.accesses
-    for address, kind, fact, verb in zip(
-        addresses, kinds, facts, ("st", "ld"), strict=True
-    ):
-        found = _instruction(address, kind, fact, verb, element_bits, repeats)
-        if found is None:
-            return None
-        instructions.append(found)
-    silent = 0
-    for tag in Echelon(addresses[0].linear.columns).kernel:
-        silent |= 1 << tag.bit_length() - 1
-    if silent and instructions[0].is_matrix:
+    store, load = sides
+    if store is None or load is None:
         return None
-    barriers = _scopes(addresses[0], addresses[1], silent)
+    silent = silent_bits(store.address)
+    if silent and store.instruction.is_matrix:
+        return None
+    first, between = _scopes(store.address, load.address, silent)
     steps: list[Step] = []
+    if store.packs:
+        steps.append(Select(store.to_memory()))
     for repetition in range(1 << repeats):
         if repetition:
-            steps.append(Barrier(barriers[1]))
-        steps.append(Store(addresses[0], repetition, silent, instructions[0]))
-        steps.append(Barrier(barriers[0]))
-        steps.append(Load(addresses[1], repetition, instructions[1]))
+            steps.append(Barrier(between))
+        steps.append(Store(store.address, repetition, silent, store.instruction))
+        steps.append(Barrier(first))
+        steps.append(Load(load.address, repetition, load.instruction))
+    if load.packs:
+        steps.append(Select(load.from_memory()))
     return SharedPlan(tuple(steps), swizzling, size)
-
-
-def _address(
-    layout: LinearLayout, start: int, memory: LinearLayout, repeats: int
-) -> AffineLayout:
-    """Return place -> (offset, repetition, block), in the own block if it may be.
-
-    Place zero of the source is at address zero: its offset is that of the memory.
-    """
-    here = Hardware(*layout.in_bits)
-    offset_bits = memory.get_in_dim_size_log2(OFFSET)
-    blocks = len(memory.columns) - offset_bits
-    echelon = Echelon(memory.columns)
-    first = here.bits - here.blocks
-
-    def find(element: int) -> int:
-        remainder, address = echelon.reduce(element)
-        assert not remainder, "the memory holds all elements of both sides"
-        return address
-
-    columns = []
-    for bit, element in enumerate(layout.columns):
-        if bit >= first:
-            own = offset_bits + bit - first
-            near = find(element ^ memory.columns[own])
-            if not near >> offset_bits:
-                columns.append(near | 1 << own)
-                continue
-        columns.append(find(element))
-    dims = {OFFSET: offset_bits - repeats, REPETITION: repeats, BLOCK: blocks}
-    return affine(here.dims, dims, columns, find(start))
-
-
-def _instruction(
-    address: AffineLayout,
-    kind: str,
-    fact: AccessFacts,
-    verb: str,
-    element_bits: int,
-    repeats: int,
-) -> Instruction | None:
-    """Return how an access is made of instructions, or None if it can't be."""
-    held = Echelon(address.linear.columns[: hardware_of(address).registers]).rank
-    if not kind:
-        vector = largest_vectorisation(address.linear, element_bits)
-        count = 1 << held - len(vector.registers) - repeats
-        return Instruction(
-            f"{verb}.shared",
-            vector.elements,
-            vector.elements * element_bits,
-            count,
-            count * fact.lane_groups * (1 + fact.conflicts),
-            fact.conflicts,
-        )
-    row = log2(ROW_BITS) - log2(element_bits)
-    if address.packed_offset & (1 << row) - 1:
-        return None
-    found = matrix_access(address.linear, element_bits, transposed=kind == TRANSPOSED)
-    if not isinstance(found, MatrixAccess):
-        return None
-    count = found.instructions >> repeats
-    if not count:
-        return None
-    bits = 32 * found.matrices
-    return Instruction(
-        f"{verb if verb == 'ld' else 'st'}{kind}",
-        bits // element_bits,
-        bits,
-        count,
-        count * found.matrices * (1 + fact.conflicts),
-        fact.conflicts,
-    )
 
 
 def _scopes(store: AffineLayout, load: AffineLayout, silent: int) -> tuple[str, str]:

@@ -7,6 +7,7 @@ from algebra.gauss import rank
 
 from .hardware import Hardware, hardware_of
 from .lower import Packing, lower
+from .memory_side import word_moves
 from .steps import Barrier, Load, Select, Shuffle, Step, Store
 from .words import Node, Prmt, Program, Selp, Shfl
 
@@ -20,7 +21,7 @@ def work(steps: Sequence[Step], element_bits: int) -> Counter[str]:
         steps: Steps of a plan.
         element_bits: Size of an element [bits].
     """
-    counts = _memory(steps)
+    counts = _memory(steps, Packing(element_bits))
     for run in runs_within_warp(steps):
         counts += operations(lower(run, element_bits))
     return counts
@@ -32,7 +33,7 @@ def estimate(steps: Sequence[Step], element_bits: int) -> Counter[str]:
     Law: equal to ``work`` for shuffles and memory. Selections and byte permutes are
     counted as if none were shared by accident or left out; conditions are not counted.
     """
-    counts = _memory(steps)
+    counts = _memory(steps, Packing(element_bits))
     packing = Packing(element_bits)
     for run in runs_within_warp(steps):
         for index, step in enumerate(run):
@@ -90,9 +91,13 @@ def runs_within_warp(steps: Sequence[Step]) -> list[list[Select | Shuffle]]:
 _CLASSES: dict[type[Node], str] = {Selp: "selp", Prmt: "prmt", Shfl: "shfl"}
 
 
-def _memory(steps: Sequence[Step]) -> Counter[str]:
+def _memory(steps: Sequence[Step], packing: Packing) -> Counter[str]:
     counts: Counter[str] = Counter()
     for step in steps:
+        if isinstance(step, Store | Load) and not step.repetition:
+            here = hardware_of(step.address)
+            parts = packing.parts(here)
+            counts["prmt"] += word_moves(step.instruction, parts, here.registers)
         match step:
             case Store() | Load():
                 kind = step.instruction.name.removesuffix(".trans")
@@ -100,7 +105,7 @@ def _memory(steps: Sequence[Step]) -> Counter[str]:
                 counts["wavefronts"] += step.instruction.wavefronts
             case Barrier():
                 counts[BARRIERS[step.scope]] += 1
-    return counts
+    return +counts
 
 
 def _shuffled_words(step: Shuffle, packing: Packing) -> int:

@@ -1,23 +1,24 @@
 import numpy as np
 import pytest
 
-from compiler.convert import Select, Shuffle, plan
+from compiler.convert import plan
 from compiler.convert.hardware import Hardware, hardware_of
 from compiler.convert.interpret import EMPTY, execute, pack, parities, unpack
 from compiler.convert.lower import lower
 from compiler.convert.plan import Plan
 from compiler.convert.simulate import run
 from compiler.convert.words import Functional
+from compiler.convert.work import runs_within_warp
 from verify.oracle.random_conversions import random_pairs
 
 
 def agrees(found: Plan) -> bool:
     """Compare the lowered program with the steps that it comes from."""
-    inside = [isinstance(step, Select | Shuffle) for step in found.steps]
-    if not any(inside):
+    runs = runs_within_warp(found.steps)
+    if len(runs) != 1 or found.shared_bytes:
         return False
-    first = inside.index(True)
-    core = [step for step in found.steps if isinstance(step, Select | Shuffle)]
+    (core,) = runs
+    first = found.steps.index(core[0])
     old = Hardware(*core[0].source.linear.out_bits)
     new = hardware_of(core[-1].source)
     before = run(found.src, found.steps[:first]).reshape(-1)

@@ -49,7 +49,7 @@ def holds(found: Plan) -> bool:
 @pytest.mark.parametrize("target", ["sm_80", "sm_90", "sm_100"])
 def test_ways(pairs: dict[str, Pair], name: str, target: str) -> None:
     found = plan(*pairs[name], target)
-    assert found.way == WAYS[name] or name == "copies"
+    assert WAYS[name] in found.way or name == "copies"
     assert holds(found)
     assert found.explain().startswith(f"plan for {target}")
 
@@ -91,7 +91,7 @@ def test_flip_is_an_affine_conversion(make_flat: Flat) -> None:
     within = plan(layout, AffineLayout(layout, {"dim0": 127}), 8)
     assert within.counts["shfl"] == 1 and holds(within)
     across = plan(AffineLayout(layout, {"dim0": 255}), layout, 8)
-    assert across.way == "store, barrier, load" and holds(across)
+    assert across.way == "store, barrier, load, select" and holds(across)
 
 
 def test_out_dims_may_come_in_another_order(pairs: dict[str, Pair]) -> None:

@@ -14,7 +14,10 @@ def names(pair: Pair, target: str) -> set[tuple[str, str]]:
     )
     result = set()
     for one in found:
-        store, _, load = one.steps[:3]
+        store, load = (
+            next(step for step in one.steps if isinstance(step, kind))
+            for kind in (Store, Load)
+        )
         assert isinstance(store, Store) and isinstance(load, Load)
         result.add((store.instruction.name, load.instruction.name))
     return result

@@ -1,0 +1,1 @@
+"""Gluon kernels. These modules import triton; import them where they are used."""

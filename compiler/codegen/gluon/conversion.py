@@ -1,0 +1,169 @@
+"""A plan as the text of a Gluon function that a kernel author can paste.
+
+The function works on the *hardware form* of a tensor: one dim that counts places, the
+register lowest, then lane and warp. In that form every layout is the identity, so a
+plan between any layouts, copies, xors and offsets included, is one block of PTX, and
+all else is relabelling that Triton compiles to nothing.
+
+The tensor form, in ``tensor_conversion``, starts and ends with the caller's tensor.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from compiler.convert.hardware import Hardware
+from compiler.convert.steps import Step
+
+from .plan_block import Block, block, ends, log2_parts, merge
+
+HEADER = """from triton.experimental import gluon
+from triton.experimental.gluon import language as gl
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionText:
+    """A Gluon function.
+
+    Attributes:
+        name: Its name.
+        text: Imports, constants and the function.
+        block: What it executes; None if it only renames.
+    """
+
+    name: str
+    text: str
+    block: Block | None
+
+
+def hardware_function(
+    steps: Sequence[Step],
+    here: Hardware,
+    element_bits: int,
+    *,
+    name: str = "convert",
+    shared_bytes: int = 0,
+    repeated: bool = True,
+) -> FunctionText:
+    """Return a function from hardware form to hardware form.
+
+    Args:
+        steps: Steps of a plan.
+        here: Sizes of the first file.
+        element_bits: Size of an element [bits].
+        name: Name of the function.
+        shared_bytes: Shared memory of the steps [bytes].
+        repeated: Whether it may run more than once in a kernel.
+
+    Raises:
+        UnsupportedLayoutError: as ``block``.
+    """
+    if not steps:
+        lines = [f"def {name}(x):", '    """Change nothing."""', "    return x"]
+        return FunctionText(name, module([], lines), None)
+    made = block(steps, element_bits, shared_bytes=shared_bytes, repeated=repeated)
+    _, last = ends(merge(steps))
+    named = constants(name, made, here, last)
+    prefix = name.upper()
+    body = [
+        f"def {name}(x):",
+        '    """Convert a tensor in hardware form: one dim of places."""',
+        "    dtype: gl.constexpr = x.dtype",
+        f"    x = gl.convert_layout(x, {prefix}_SRC)",
+        *core(prefix, made, here, element_bits),
+        f"    return gl.convert_layout(y, {prefix}_DST)",
+    ]
+    return FunctionText(name, module(named, body), made)
+
+
+def module(named: Sequence[str], body: Sequence[str]) -> str:
+    """Return the text of a module with constants and one function."""
+    parts = [HEADER, *named, "", "@gluon.jit", *body, ""]
+    return "\n".join(parts)
+
+
+def constants(name: str, made: Block, first: Hardware, last: Hardware) -> list[str]:
+    """Return the constants of a function.
+
+    Args:
+        name: Of the function.
+        made: The block.
+        first: Sizes of the first file.
+        last: Sizes of the last file.
+    """
+    prefix = name.upper()
+    return [
+        f'{prefix}_PTX = gl.constexpr("""{made.text}""")',
+        f'{prefix}_OPERANDS = gl.constexpr("{made.constraints}")',
+        f"{prefix}_SRC = gl.constexpr({identity_layout(first)})",
+        f"{prefix}_DST = gl.constexpr({identity_layout(last)})",
+    ]
+
+
+def identity_layout(here: Hardware) -> str:
+    """Return the Gluon layout of the hardware form.
+
+    Example:
+        >>> identity_layout(Hardware(1, 2, 0, 0))
+        'gl.DistributedLinearLayout([[1]], [[2], [4]], [], [], [8])'
+    """
+    parts, bit = [], 0
+    for bits in here.dims.values():
+        parts.append(str([[1 << i] for i in range(bit, bit + bits)]))
+        bit += bits
+    return f"gl.DistributedLinearLayout({', '.join(parts)}, [{1 << bit}])"
+
+
+def core(prefix: str, made: Block, here: Hardware, element_bits: int) -> list[str]:
+    """Return the lines that make ``y`` of ``x``, both in hardware form.
+
+    Args:
+        prefix: Of the names of the constants.
+        made: The block.
+        here: Sizes of the first file.
+        element_bits: Size of an element [bits].
+    """
+    cuts, joins = log2_parts(made.inputs, made.outputs)
+    threads = 1 << here.threads
+    lines = [f"x = x.to(gl.int{element_bits}, bitcast=True)"]
+    if made.operand_bits != element_bits:
+        lines.append(f"x = x.to(gl.int{made.operand_bits})")
+    lines.append(f"x = gl.reshape(x, [{threads}, {1 << made.inputs}])")
+    names = ["x"]
+    size = made.inputs
+    for _ in range(cuts):
+        size -= 1
+        halves = []
+        for part in names:
+            low, high = f"{part}0", f"{part}1"
+            turned = f"gl.permute(gl.reshape({part}, [{threads}, 2, {1 << size}]), "
+            lines.append(f"{low}, {high} = gl.split({turned}[0, 2, 1]))")
+            halves += [low, high]
+        names = halves
+    names = [f"x{index:0{cuts}b}" for index in range(1 << cuts)] if cuts else ["x"]
+    results = [f"y{index:0{joins}b}" for index in range(1 << joins)] if joins else ["y"]
+    kinds = ", ".join([f"gl.int{made.operand_bits}"] * len(results))
+    dtype = f"({kinds})" if len(results) > 1 else kinds
+    lines += [
+        f"{', '.join(results)} = gl.inline_asm_elementwise(",
+        f"    {prefix}_PTX,",
+        f"    {prefix}_OPERANDS,",
+        f"    [{', '.join(names)}],",
+        f"    dtype={dtype},",
+        "    is_pure=False,",
+        f"    pack={1 << min(made.inputs, made.outputs)},",
+        ")",
+    ]
+    size = min(made.inputs, made.outputs)
+    for level in range(joins, 0, -1):
+        for index in range(1 << level - 1):
+            stem = f"y{index:0{level - 1}b}" if level > 1 else "y"
+            low, high = f"{stem}0", f"{stem}1"
+            joined = f"gl.permute(gl.join({low}, {high}), [0, 2, 1])"
+            lines.append(f"{stem} = gl.reshape({joined}, [{threads}, {2 << size}])")
+        size += 1
+    lines.append(f"y = gl.reshape(y, [{threads << made.outputs}])")
+    if made.operand_bits != element_bits:
+        lines.append(f"y = y.to(gl.int{element_bits})")
+    lines.append("y = y.to(dtype, bitcast=True)")
+    return [f"    {line}" for line in lines]

@@ -1,0 +1,241 @@
+"""A plan as one block of PTX, for ``inline_asm_elementwise``.
+
+All registers of a thread are one pack, so the block sees the whole file: words of 32
+bits with as many elements as fit, or 64-bit elements. Where the two sides have
+different numbers of registers, the larger one comes in parts of equal size, each an
+operand of its own. Files of less than a word come with an element in each word.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from algebra.errors import UnsupportedLayoutError
+from compiler.convert.hardware import Hardware, hardware_of
+from compiler.convert.lower import Packing, lower
+from compiler.convert.steps import (
+    SCOPES,
+    Barrier,
+    Load,
+    Registers,
+    Select,
+    Shuffle,
+    Step,
+    Store,
+)
+
+from .assembly import Assembly
+from .memory_access import MemoryAccess
+
+WORD_BITS = 32
+WIDEST = 64
+STATIC_BYTES = 48 * 1024
+BARRIERS = {"warp": "bar.warp.sync 0xffffffff;", "block": "bar.sync 0;"}
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The PTX of a plan.
+
+    Attributes:
+        text: The block; ``$0`` and so on are words, those of outputs first.
+        constraints: Of the operands, in the same order.
+        operand_bits: Size of an element of an operand [bits].
+        inputs: Log2 of the registers of a thread before [bits].
+        outputs: Log2 of the registers of a thread after [bits].
+    """
+
+    text: str
+    constraints: str
+    operand_bits: int
+    inputs: int
+    outputs: int
+
+
+def block(
+    steps: Sequence[Step],
+    element_bits: int,
+    *,
+    shared_bytes: int = 0,
+    repeated: bool = True,
+) -> Block:
+    """Return the PTX of the steps.
+
+    Args:
+        steps: Steps of a plan, one at least.
+        element_bits: Size of an element [bits].
+        shared_bytes: Shared memory of the steps [bytes].
+        repeated: Whether the block may run again, so must wait before its first store.
+
+    Raises:
+        UnsupportedLayoutError: elements of 128 bits, other blocks' memory, or more
+            shared memory than a block of PTX may declare.
+    """
+    _check(steps, element_bits, shared_bytes)
+    merged = merge(steps)
+    first, last = ends(merged)
+    alone = element_bits << min(first.registers, last.registers) < WORD_BITS
+    assembly = Assembly()
+    assembly.shared_bytes = shared_bytes
+    writer = _Writer(assembly, merged, element_bits)
+    constraints = writer.open(first, last, alone)
+    if repeated and shared_bytes:
+        scopes = [step.scope for step in merged if isinstance(step, Barrier)]
+        assembly.add(BARRIERS[max(scopes, key=SCOPES.index)])
+    writer.write()
+    writer.close(last, alone)
+    size = WORD_BITS if alone else element_bits
+    return Block(assembly.text(), constraints, size, first.registers, last.registers)
+
+
+def merge(steps: Sequence[Step]) -> tuple[Step, ...]:
+    """Make one selection of those that follow each other, renaming included."""
+    merged: list[Step] = []
+    for step in steps:
+        if not isinstance(step, Registers | Select):
+            merged.append(step)
+            continue
+        source = step.source
+        if merged and isinstance(merged[-1], Select):
+            source = source.compose(merged[-1].source)
+            merged.pop()
+        merged.append(Select(source))
+    return tuple(merged)
+
+
+def ends(steps: Sequence[Step]) -> tuple[Hardware, Hardware]:
+    """Return the sizes of the first and of the last file."""
+    first, last = steps[0], next(s for s in reversed(steps) if not _waits(s))
+    assert not isinstance(first, Barrier | Load), "files are stored before"
+    before = (
+        hardware_of(first.address)
+        if isinstance(first, Store)
+        else Hardware(*first.source.linear.out_bits)
+    )
+    assert not isinstance(last, Barrier | Store), "files are loaded after"
+    after = last.address if isinstance(last, Load) else last.source
+    return before, hardware_of(after)
+
+
+def _waits(step: Step) -> bool:
+    return isinstance(step, Barrier)
+
+
+def _check(steps: Sequence[Step], element_bits: int, shared_bytes: int) -> None:
+    if element_bits > WIDEST:
+        raise UnsupportedLayoutError(
+            f"Triton has no elements of more than {WIDEST} bits, got "
+            f"element_bits={element_bits}; convert the halves of the elements, each "
+            "by a plan of its own",
+            element_bits=element_bits,
+        )
+    if shared_bytes > STATIC_BYTES:
+        raise UnsupportedLayoutError(
+            f"a block of PTX may declare {STATIC_BYTES} bytes of shared memory, got "
+            f"shared_bytes={shared_bytes}; convert the tensor in smaller tiles",
+            shared_bytes=shared_bytes,
+        )
+    if any(isinstance(step, Barrier) and step.scope not in BARRIERS for step in steps):
+        raise UnsupportedLayoutError(
+            "elements that change their block need the memory of a cluster, which a "
+            "function of one tensor cannot address; convert inside each block",
+        )
+
+
+class _Writer:
+    """The words of the current file, while the steps are written."""
+
+    def __init__(
+        self, assembly: Assembly, steps: Sequence[Step], element_bits: int
+    ) -> None:
+        self.assembly, self.steps, self.bits = assembly, steps, element_bits
+        self.packing = Packing(element_bits)
+        self.words: list[str] = []
+        self.outputs = 0
+
+    def open(self, first: Hardware, last: Hardware, alone: bool) -> str:
+        """Take the operands; return their constraints."""
+        wide = self.bits == WIDEST
+        counts = [
+            1 << here.registers if alone or wide else self.packing.words(here)
+            for here in (last, first)
+        ]
+        self.outputs = counts[0]
+        operands = [f"${self.outputs + index}" for index in range(counts[1])]
+        if wide:
+            for operand in operands:
+                low, high = self.assembly.word(), self.assembly.word()
+                self.assembly.add(f"mov.b64 {{{low}, {high}}}, {operand};")
+                self.words += [low, high]
+        elif alone and self.packing.part_bits:
+            parts = self.packing.parts(first)
+            for start in range(0, len(operands), 1 << parts):
+                pieces = operands[start : start + (1 << parts)]
+                self.words.append(self._packed(pieces))
+        else:
+            self.words = operands
+        kind = "l" if wide else "r"
+        return ",".join([f"={kind}"] * counts[0] + [kind] * counts[1])
+
+    def _packed(self, pieces: Sequence[str]) -> str:
+        """Put elements that come one to a word together."""
+        size = self.bits // 8
+        words = list(pieces)
+        while len(words) > 1:
+            selector = "0x5410" if size == 2 else "0x0040"
+            words = [
+                self.assembly.make("prmt.b32", low, high, selector)
+                for low, high in zip(words[::2], words[1::2], strict=True)
+            ]
+            size *= 2
+        return words[0]
+
+    def write(self) -> None:
+        """Write all steps."""
+        run: list[Select | Shuffle] = []
+        filling: list[str] | None = None
+        for position, step in enumerate(self.steps):
+            if isinstance(step, Select | Shuffle):
+                if filling is not None:
+                    self.words, filling = filling, None
+                run.append(step)
+                after = self.steps[position + 1 : position + 2]
+                if not after or not isinstance(after[0], Select | Shuffle):
+                    self.words = self.assembly.run(lower(run, self.bits), self.words)
+                    run = []
+            elif isinstance(step, Store):
+                MemoryAccess(self.assembly, step, self.bits).store(self.words)
+            elif isinstance(step, Load):
+                if filling is None:
+                    here = hardware_of(step.address)
+                    filling = [""] * self.packing.words(here)
+                MemoryAccess(self.assembly, step, self.bits).load(filling)
+            elif isinstance(step, Barrier):
+                self.assembly.add(BARRIERS[step.scope])
+        if filling is not None:
+            self.words = filling
+
+    def close(self, last: Hardware, alone: bool) -> None:
+        """Give the words to the operands."""
+        if self.bits == WIDEST:
+            for index in range(self.outputs):
+                low, high = self.words[2 * index : 2 * index + 2]
+                self.assembly.add(f"mov.b64 ${index}, {{{low}, {high}}};")
+            return
+        parts = self.packing.parts(last) if alone else 0
+        for index in range(self.outputs):
+            word = self.words[index >> parts]
+            distance = (index & (1 << parts) - 1) * self.bits
+            if distance:
+                self.assembly.add(f"shr.u32 ${index}, {word}, {distance};")
+            else:
+                self.assembly.add(f"mov.b32 ${index}, {word};")
+
+
+def log2_parts(before: int, after: int) -> tuple[int, int]:
+    """Return how often inputs and outputs are halved so that all have one size.
+
+    Example:
+        >>> log2_parts(5, 3), log2_parts(2, 2)
+        ((2, 0), (0, 0))
+    """
+    return max(0, before - after), max(0, after - before)

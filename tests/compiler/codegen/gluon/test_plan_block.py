@@ -1,0 +1,80 @@
+import pytest
+
+from algebra import LinearLayout, UnsupportedLayoutError
+from compiler.codegen.gluon.plan_block import block, ends, log2_parts, merge
+from compiler.convert import Registers, Select, plan
+from compiler.convert.plan import Plan
+
+
+def flat(*dims: list[int]) -> LinearLayout:
+    names = ("register", "lane", "warp", "block")
+    return LinearLayout.from_columns(
+        {name: len(dim) for name, dim in zip(names, dims, strict=False)},
+        {"dim0": max(c.bit_length() for dim in dims for c in dim)},
+        [c for dim in dims for c in dim],
+    )
+
+
+LANES = [1, 2, 4, 8, 16]
+
+
+def across(bits: int, repeated: bool = True) -> str:
+    found = plan(flat([32], LANES, [64]), flat([64], LANES, [32]), bits)
+    return block(
+        found.steps, bits, shared_bytes=found.shared_bytes, repeated=repeated
+    ).text
+
+
+def test_blocks_that_run_again_wait_first() -> None:
+    assert across(32).count("bar.sync 0;") == 2
+    assert across(32, repeated=False).count("bar.sync 0;") == 1
+    assert ".b8 tile[512]" in across(32)
+
+
+def test_wide_elements_are_two_words() -> None:
+    text = across(64)
+    assert text.count("mov.b64 {") == 2 and text.count("mov.b64 $") == 2
+
+
+def test_small_files_come_with_an_element_a_word() -> None:
+    found = plan(flat([32], LANES), flat([1], [32, *LANES[1:]]), 8)
+    made = block(found.steps, 8)
+    assert made.operand_bits == 32
+    assert made.constraints == "=r,=r,r,r"
+    assert "prmt" in made.text
+
+
+def test_numbers_of_registers_may_differ() -> None:
+    found = plan(flat([32, 0], LANES), flat([1], [32, *LANES[1:]]), 32)
+    made = block(found.steps, 32)
+    assert (made.inputs, made.outputs) == (2, 1)
+    assert made.constraints == "=r,=r,r,r,r,r"
+    assert log2_parts(2, 1) == (1, 0) and log2_parts(0, 2) == (0, 2)
+
+
+def test_renaming_becomes_selection_and_joins_its_neighbours() -> None:
+    found = plan(flat([32, 0], LANES), flat([1], [32, *LANES[1:]]), 32)
+    assert isinstance(found.steps[0], Registers)
+    merged = merge(found.steps)
+    assert [type(step) for step in merged].count(Select) == 2
+    first, last = ends(merged)
+    assert (first.registers, last.registers) == (2, 1)
+
+
+def refused(found: Plan, bits: int) -> None:
+    with pytest.raises(UnsupportedLayoutError):
+        block(found.steps, bits, shared_bytes=found.shared_bytes)
+
+
+def test_what_triton_cannot_express() -> None:
+    src, dst = flat([32], LANES, [64]), flat([64], LANES, [32])
+    refused(plan(src, dst, 128), 128)
+    clusters = plan(flat([32], LANES, [], [64]), flat([64], LANES, [], [32]), 32)
+    refused(clusters, 32)
+    rows = [1 << i for i in range(8)]
+    big = plan(
+        flat(rows, [256, 512, 1024, 2048, 4096], [8192]),
+        flat([256, 512, 1024, 2048, 4096, 8192, 1, 2], [4, 8, 16, 32, 64], [128]),
+        32,
+    )
+    assert big.shared_bytes == 32 * 1024 or big.shared_bytes > 48 * 1024
