@@ -14,6 +14,7 @@ from .column_action import (
 from .dims import standard_out_dim_names, standard_out_dim_pairs
 from .division import supremum
 from .errors import (
+    ArgumentError,
     BasisError,
     DimMismatchError,
     EncodingError,
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AffineLayout",
+    "ArgumentError",
     "BasisError",
     "ColumnAction",
     "DimMismatchError",

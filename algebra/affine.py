@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from . import bases as basis_vectors
+from .arguments import expect_layout, expect_sizes
 from .errors import BasisError, DimMismatchError
 from .layout import LinearLayout
 
@@ -45,8 +46,9 @@ class AffineLayout:
             DimMismatchError: a name is not an out-dim of ``linear``.
             BasisError: a coordinate is not an int in ``[0, size)``.
         """
+        expect_layout("linear", linear)
         packed = shift = 0
-        given = dict(offset or {})
+        given = dict(expect_sizes("offset", offset or {}))
         for name, bits in zip(linear.out_names, linear.out_bits, strict=True):
             value = given.pop(name, 0)
             if not isinstance(value, int) or value < 0 or value >> bits:
@@ -109,7 +111,11 @@ class AffineLayout:
         Raises:
             DimMismatchError: as ``LinearLayout.compose``.
         """
-        linear = outer if isinstance(outer, LinearLayout) else outer.linear
+        if isinstance(outer, AffineLayout):
+            linear = outer.linear
+        else:
+            expect_layout("outer", outer)
+            linear = outer
         composed = self.linear.compose(linear)
         return AffineLayout(composed, outer.apply(self.offset))
 

@@ -21,6 +21,7 @@ finer than a word are counted right, where the subspace count
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from .arguments import expect_layout
 from .bits import log2
 from .contiguity import Vectorisation, largest_vectorisation, vector_of
 from .dims import LANE, OFFSET, REGISTER
@@ -103,6 +104,8 @@ def bank_conflicts(
     Source: theorem ``conflicts_are_a_difference_of_ranks``; Triton
     ``bankConflictsMemDesc``.
     """
+    expect_layout("distributed", distributed)
+    expect_layout("shared", shared)
     access = shared_access(distributed, shared)
     columns = wavefront_columns(access, element_bits, vector, banks, lane_tile)
     return extra_wavefronts(columns, element_bits, banks)
@@ -154,6 +157,8 @@ def shared_access(distributed: LinearLayout, shared: LinearLayout) -> LinearLayo
             the two layouts' tensors differ.
         NotSolvableError: ``shared`` lacks an element that ``distributed`` holds.
     """
+    expect_layout("distributed", distributed)
+    expect_layout("shared", shared)
     for layout, name, needed in (
         (distributed, "distributed", (REGISTER, LANE)),
         (shared, "shared", (OFFSET,)),
@@ -182,6 +187,7 @@ def wavefront_columns(
     Args and errors are those of ``bank_conflicts``; ``access`` maps hardware to
     memory, its first out-dim is the offset.
     """
+    expect_layout("access", access)
     tile = _as_tile(lane_tile)
     registers = _images(access, REGISTER)
     lanes = _images(access, LANE)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from .arguments import expect_integers, expect_layout, expect_names
 from .dims import REGISTER
 from .errors import DimMismatchError, NotInvertibleError
 from .layout import LinearLayout
@@ -44,9 +45,11 @@ class ColumnAction:
 
     def __post_init__(self) -> None:
         """Check that the bits exist and differ."""
-        object.__setattr__(self, "action", tuple(self.action))
-        bits = set(self.action)
-        if len(bits) != len(self.action) or not bits <= set(range(self.in_size_log2)):
+        object.__setattr__(self, "action", expect_integers("action", self.action))
+        expect_names("dim", [self.dim])
+        expect_integers("in_size_log2", [self.in_size_log2])
+        distinct = len(set(self.action)) == len(self.action)
+        if not distinct or not all(0 <= bit < self.in_size_log2 for bit in self.action):
             raise DimMismatchError(
                 f"action must name distinct bits of 0..{self.in_size_log2 - 1}, got "
                 f"action={list(self.action)}",
@@ -70,6 +73,7 @@ class ColumnAction:
         Raises:
             DimMismatchError: ``dim`` is missing or has another size.
         """
+        expect_layout("layout", layout)
         if layout.get_in_dim_size_log2(self.dim) != self.in_size_log2:
             raise DimMismatchError(
                 f"{self.dim} must have {self.in_size_log2} bits, got "
@@ -145,6 +149,7 @@ def action_remove_broadcasted_regs(layout: LinearLayout) -> ColumnAction:
 
     Source: Triton ``actionRemoveBroadcastedRegs``.
     """
+    expect_layout("layout", layout)
     columns = layout.in_columns(REGISTER)
     kept = tuple(i for i, column in enumerate(columns) if column)
     return ColumnAction(kept, REGISTER, len(columns))
@@ -161,7 +166,9 @@ def broadcast_as(values: Sequence[T], layout: LinearLayout) -> list[T]:
 
     Source: Triton ``broadcastAs``.
     """
+    expect_layout("layout", layout)
     action = action_remove_broadcasted_regs(layout)
+    values = list(values)
     if len(values) != 1 << len(action.action):
         raise DimMismatchError(
             f"needed {1 << len(action.action)} values, got len(values)={len(values)}",
@@ -188,6 +195,8 @@ def reg_perm_for_divide(
 
     Source: Triton ``regPermForDivide``.
     """
+    expect_layout("layout", layout)
+    expect_layout("tile", tile)
     bases = list(layout.bases[REGISTER])
     wanted = []
     for vector in tile.bases.get(REGISTER, ()):
@@ -227,6 +236,7 @@ def action_additive_strides(layout: LinearLayout) -> tuple[int, ColumnAction]:
 
     Source: Triton ``actionAdditiveStrides``.
     """
+    expect_layout("layout", layout)
     registers = layout.in_columns(REGISTER)
     start = sum(layout.in_bits[: layout.in_names.index(REGISTER)])
     others = layout.columns[:start] + layout.columns[start + len(registers) :]

@@ -12,6 +12,7 @@ thread whose index has one of those bits set holds a copy, so it need not store.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from .arguments import expect_layout
 from .bits import log2
 from .dims import REGISTER
 from .errors import DimMismatchError, OutOfRangeError
@@ -67,6 +68,7 @@ def largest_vectorisation(
 
     Source: Triton ``largestVectorisation``.
     """
+    expect_layout("access", access)
     return Vectorisation(
         _aligned_registers(access, _access_bits(element_bits, max_bits))
     )
@@ -82,6 +84,7 @@ def vector_of(access: LinearLayout, elements: int) -> Vectorisation | None:
         >>> vector_of(access, 8) is None
         True
     """
+    expect_layout("access", access)
     wanted = log2(elements, what="vector")
     registers = _aligned_registers(access, wanted)
     return Vectorisation(registers) if len(registers) == wanted else None
@@ -112,6 +115,7 @@ def contiguity(layout: LinearLayout, order: Sequence[str]) -> int:
         >>> contiguity(layout, ["dim1", "dim0"]), contiguity(layout, ["dim0"])
         (4, 1)
     """
+    expect_layout("layout", layout)
     access = _in_memory_order(layout, order)
     dense_bits = sum(map(layout.get_out_dim_size_log2, order))
     return 1 << len(_aligned_registers(access, dense_bits))
@@ -149,6 +153,7 @@ def vector_width(
         ... )
         (8, 4)
     """
+    expect_layout("layout", layout)
     if alignment < 1:
         raise OutOfRangeError(
             f"alignment must be a number of elements >= 1, got alignment={alignment}",
@@ -174,6 +179,7 @@ def broadcast_masks(layout: LinearLayout) -> dict[str, int]:
     Source: Triton ``getFreeVariableMasks``; theorem
     ``kernel_dimension_is_broadcast_factor``.
     """
+    expect_layout("layout", layout)
     return dict(layout.get_free_variable_masks())
 
 
@@ -186,6 +192,7 @@ def replication(layout: LinearLayout) -> int:
         >>> replication(LinearLayout.zeros_1d(4, "lane", "dim0"))
         4
     """
+    expect_layout("layout", layout)
     return 1 << sum(layout.in_bits) - layout.rank
 
 
@@ -202,6 +209,7 @@ def is_representative(layout: LinearLayout, point: Mapping[str, int]) -> bool:
         >>> [is_representative(layout, {"lane": lane}) for lane in range(4)]
         [True, False, False, False]
     """
+    expect_layout("layout", layout)
     masks = broadcast_masks(layout)
     if set(point) != set(masks):
         raise DimMismatchError(

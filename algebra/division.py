@@ -5,6 +5,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from . import relabel
+from .arguments import expect_layout, expect_names
 from .errors import DimMismatchError
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ def supremum(left: Sequence[str], right: Sequence[str]) -> tuple[str, ...]:
 
     Source: Triton ``supremum``.
     """
+    left, right = expect_names("left", left), expect_names("right", right)
     merged: list[str] = []
     i = j = 0
     while i < len(left) or j < len(right):
@@ -47,6 +49,8 @@ def supremum(left: Sequence[str], right: Sequence[str]) -> tuple[str, ...]:
 
 def product(low: "LinearLayout", high: "LinearLayout") -> relabel.Fields:
     """Return the fields of the direct sum with ``low`` in the low bits."""
+    expect_layout("low", low)
+    expect_layout("high", high)
     in_names = supremum(low.in_names, high.in_names)
     out_names = supremum(low.out_names, high.out_names)
     low_ins = dict(zip(low.in_names, low.in_bits, strict=True))
@@ -136,6 +140,7 @@ def square_sublayout_is_identity(layout: "LinearLayout", dims: Sequence[str]) ->
 
     Source: Triton ``squareSublayoutIsIdentity``.
     """
+    expect_layout("layout", layout)
     part = layout.sublayout(dims, dims)
     if part.in_dims != part.out_dims:
         return False

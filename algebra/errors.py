@@ -22,6 +22,10 @@ class LayoutError(ValueError):
             setattr(self, name, value)
 
 
+class ArgumentError(LayoutError, TypeError):
+    """An argument is of another kind; has ``argument`` and ``value``."""
+
+
 class BasisError(LayoutError):
     """A basis vector has a wrong length, type, sign or range."""
 

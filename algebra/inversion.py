@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from . import bases as basis_vectors
 from . import gauss, relabel
+from .arguments import expect_layout
 from .bits import set_bits
 from .errors import DimMismatchError, NotInvertibleError, NotSolvableError
 from .units import UNITS, UNITS_AND_ZERO
@@ -49,6 +50,7 @@ def preimages(inner: "LinearLayout", outer: "LinearLayout") -> list[int]:
     identity. Where the rest cannot be solved without them, nothing is taken out, and
     every column is the smallest preimage (as Triton 3.9 does).
     """
+    expect_layout("outer", outer)
     targets: Sequence[int] = inner.columns
     if inner.out_names != outer.out_names or inner.out_bits != outer.out_bits:
         targets = aligned_columns(inner, outer.out_names, outer.out_bits)

@@ -35,8 +35,10 @@ from typing import Any, NoReturn, final
 
 from . import bases as basis_vectors
 from . import division, gauss, inversion, relabel
+from .arguments import expect_integers, expect_layout, expect_names, expect_sizes
 from .bits import log2
 from .errors import (
+    ArgumentError,
     BasisError,
     DimMismatchError,
     LayoutError,
@@ -87,7 +89,7 @@ class LinearLayout:
 
     def __init__(self) -> None:
         """Refuse: a layout is made by one of its class methods."""
-        raise TypeError(
+        raise ArgumentError(
             "LinearLayout() takes no arguments; use LinearLayout.from_bases(bases, "
             "out_dims), LinearLayout.empty(), identity_1d, strided_1d or zeros_1d"
         )
@@ -175,8 +177,20 @@ class LinearLayout:
             >>> LinearLayout.from_columns({"x": 2}, {"y": 1, "z": 1}, [2, 1]).bases
             {'x': ((0, 1), (1, 0))}
         """
-        packed = tuple(columns)
-        in_bits, out_bits = tuple(in_dims.values()), tuple(out_dims.values())
+        try:
+            packed = tuple(columns)
+            in_bits, out_bits = tuple(in_dims.values()), tuple(out_dims.values())
+        except (AttributeError, TypeError):
+            expect_sizes("in_dims", in_dims)
+            expect_sizes("out_dims", out_dims)
+            packed = expect_integers("columns", columns)
+        for dims, sizes in ((in_dims, in_bits), (out_dims, out_bits)):
+            if not all(type(bits) is int and bits >= 0 for bits in sizes):
+                raise BasisError(
+                    "needed sizes as exponents, ints from 0 up, got "
+                    f"{dict(dims)}; a dim of 32 elements has 5 bits",
+                    got=dict(dims),
+                )
         if len(packed) != sum(in_bits):
             raise BasisError(
                 f"needed one column for each of {sum(in_bits)} input bits, got "
@@ -185,10 +199,10 @@ class LinearLayout:
                 got=len(packed),
             )
         for index, column in enumerate(packed):
-            if column < 0 or column >> sum(out_bits):
+            if not isinstance(column, int) or column < 0 or column >> sum(out_bits):
                 raise BasisError(
                     f"a column must lie in [0, 2**{sum(out_bits)}), got "
-                    f"columns[{index}]={column}",
+                    f"columns[{index}]={column!r}",
                     index=index,
                     column=column,
                 )
@@ -415,9 +429,9 @@ class LinearLayout:
                     )
                 index |= value << shift
                 shift += bits
-        except (KeyError, TypeError) as error:
+        except (KeyError, IndexError, TypeError) as error:
             raise _bad_point(self, point) from error
-        if len(point) != len(self.in_names):
+        if not isinstance(point, Mapping) or len(point) != len(self.in_names):
             raise _bad_point(self, point)
         columns = self.columns
         image = 0
@@ -439,9 +453,10 @@ class LinearLayout:
         Raises:
             OutOfRangeError: ``index`` has more bits than the in-dims.
         """
-        if index < 0 or index >> len(self.columns):
+        if not isinstance(index, int) or index < 0 or index >> len(self.columns):
             raise OutOfRangeError(
-                f"index must lie in [0, 2**{len(self.columns)}), got index={index}",
+                f"index must be an int in [0, 2**{len(self.columns)}), got "
+                f"index={index!r}",
                 index=index,
             )
         return gauss.apply(self.columns, index)
@@ -469,6 +484,8 @@ class LinearLayout:
         Source: Triton ``LinearLayout::compose``; theorem ``compose_is_matrix_product``.
         """
         columns: Sequence[int] = self.columns
+        if not isinstance(outer, LinearLayout):
+            expect_layout("outer", outer)
         if self.out_names != outer.in_names or self.out_bits != outer.in_bits:
             columns = inversion.aligned_columns(self, outer.in_names, outer.in_bits)
         images = images_of_units(outer.columns)
@@ -576,6 +593,7 @@ class LinearLayout:
 
         Source: Triton ``divideLeft``; theorem ``left_division_undoes_product``.
         """
+        expect_layout("divisor", divisor)
         parts = division.quotient_candidate(self, divisor, left=True)
         return None if parts is None else _make(*parts)
 
@@ -584,6 +602,7 @@ class LinearLayout:
 
         Source: Triton ``divideRight``; theorem ``right_division_undoes_product``.
         """
+        expect_layout("divisor", divisor)
         parts = division.quotient_candidate(self, divisor, left=False)
         return None if parts is None else _make(*parts)
 
@@ -605,6 +624,7 @@ class LinearLayout:
 
     def equal_ignoring_out_dim_sizes(self, other: "LinearLayout") -> bool:
         """Say whether names and bases agree while out-dims may have other sizes."""
+        expect_layout("other", other)
         return self.out_names == other.out_names and list(self.bases.items()) == list(
             other.bases.items()
         )
@@ -749,7 +769,7 @@ class LinearLayout:
 
         Source: Triton ``isTrivialOver``.
         """
-        return division.is_trivial_over(self, tuple(dims))
+        return division.is_trivial_over(self, expect_names("dims", dims))
 
     def is_identity_on_out_dim(self, dim: str) -> bool:
         """Say whether out-dim ``dim`` equals in-dim ``dim`` and nothing else feeds it.
@@ -765,7 +785,7 @@ class LinearLayout:
 
         Source: Triton ``quotient``; theorem ``quotient_of_trivial_dims``.
         """
-        drop = tuple(dims)
+        drop = expect_names("dims", dims)
         if not self.is_trivial_over(drop):
             return None
         return self.sublayout(

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from .arguments import expect_layout
 from .division import square_sublayout_is_identity
 from .errors import NotSolvableError
 from .layout import LinearLayout
@@ -17,6 +18,7 @@ def get_output_basis_mask(
 
     Source: Triton ``getOutputBasisMask``.
     """
+    expect_layout("layout", layout)
     mask = 0
     for column in layout.sublayout(in_dims, [out_dim]).columns:
         mask |= column
@@ -33,6 +35,7 @@ def get_input_basis_mask(
 
     Source: Triton ``getInputBasisMask``.
     """
+    expect_layout("layout", layout)
     columns = layout.sublayout([in_dim], out_dims).columns
     return sum(1 << i for i, column in enumerate(columns) if column)
 
@@ -56,6 +59,7 @@ def factor_maximal_identity_prefix(
 
     Source: Triton ``factorMaximalIdentityPrefix``.
     """
+    expect_layout("layout", layout)
     size = min(
         layout.get_in_dim_size(in_dim),
         layout.get_out_dim_size(out_dim),
@@ -85,6 +89,8 @@ def invert_and_compose_local(
 
     Source: Triton ``invertAndComposeBlockLocal``, 3.9 ``invertAndComposeLocal``.
     """
+    expect_layout("outer", outer)
+    expect_layout("inner", inner)
     conversion = inner.invert_and_compose(outer)
     columns = list(conversion.columns)
     for dim in dims:
@@ -107,6 +113,8 @@ def invert_and_compose_block_local(
     outer: LinearLayout, inner: LinearLayout
 ) -> LinearLayout:
     """Return ``invert_and_compose_local(outer, inner, ["block"])``."""
+    expect_layout("outer", outer)
+    expect_layout("inner", inner)
     return invert_and_compose_local(outer, inner, ["block"])
 
 
@@ -117,6 +125,8 @@ def lstsq(matrix: LinearLayout, targets: LinearLayout) -> LinearLayout | None:
 
     Source: Triton ``lstsq``; theorem ``conversion_then_destination_is_source``.
     """
+    expect_layout("matrix", matrix)
+    expect_layout("targets", targets)
     if set(matrix.out_names) != set(targets.out_names):
         return None
     sizes = matrix.out_dims

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
+from .arguments import expect_layout, expect_names, expect_sizes
 from .bits import log2
 from .errors import DimMismatchError
 
@@ -32,7 +33,7 @@ def position(names: Sequence[str], name: str, what: str) -> int:
 
 def permutation(names: Names, order: Sequence[str], what: str) -> list[int]:
     """Return the positions of ``order``, which must be a permutation of ``names``."""
-    order = tuple(order)
+    order = expect_names("order", order)
     if len(order) != len(names) or set(order) != set(names):
         raise DimMismatchError(
             f"order must be a permutation of the {what} {list(names)}, got "
@@ -45,7 +46,7 @@ def permutation(names: Names, order: Sequence[str], what: str) -> list[int]:
 
 def subset(names: Names, wanted: Iterable[str], what: str) -> list[int]:
     """Return the positions of ``wanted`` in the order of ``names``."""
-    chosen = {position(names, name, what) for name in wanted}
+    chosen = {position(names, name, what) for name in expect_names(what, wanted)}
     return sorted(chosen)
 
 
@@ -61,6 +62,7 @@ def rename(names: Names, old: str, new: str, what: str) -> Names:
 
 def recut(dims: Mapping[str, int], total: int, what: str) -> Bits:
     """Return the log2 sizes of ``dims``, which must have ``total`` bits."""
+    expect_sizes("dims", dims)
     bits = tuple(log2(size, what=f"size of {name}") for name, size in dims.items())
     if sum(bits) != total:
         raise DimMismatchError(
@@ -201,6 +203,7 @@ def drop_zero_bases(layout: "LinearLayout", in_dim: str) -> Fields:
 
 def concat_ins(left: "LinearLayout", right: "LinearLayout") -> Fields:
     """Join the columns of two layouts onto the same out-dims."""
+    expect_layout("other", right)
     _require_equal(left.out_dims, right.out_dims, "out_dims", "concat_ins")
     _require_disjoint(left.in_names, right.in_names, "in-dim")
     return (
@@ -214,6 +217,7 @@ def concat_ins(left: "LinearLayout", right: "LinearLayout") -> Fields:
 
 def concat_outs(left: "LinearLayout", right: "LinearLayout") -> Fields:
     """Join the rows of two layouts of the same in-dims."""
+    expect_layout("other", right)
     _require_equal(left.in_dims, right.in_dims, "in_dims", "concat_outs")
     _require_disjoint(left.out_names, right.out_names, "out-dim")
     shift = sum(left.out_bits)

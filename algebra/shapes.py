@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
 
+from .arguments import expect_integers, expect_layout, expect_sizes
 from .bits import log2
 from .dims import standard_out_dim_names
 from .errors import DimMismatchError
@@ -36,6 +37,7 @@ def ensure_layout_not_larger_than(
 
     Source: Triton ``ensureLayoutNotLargerThan``.
     """
+    expect_layout("layout", layout)
     target = _log2_shape(layout, shape)
     if all(b <= t for b, t in zip(layout.out_bits, target, strict=True)):
         return layout
@@ -94,6 +96,7 @@ def ensure_layout_not_smaller_than(
 
     Source: Triton ``ensureLayoutNotSmallerThan``.
     """
+    expect_layout("layout", layout)
     target = _log2_shape(layout, shape)
     missing = [max(0, t - b) for b, t in zip(layout.out_bits, target, strict=True)]
     if not any(missing):
@@ -150,6 +153,8 @@ def identity_standard_nd(
 
     Source: Triton ``identityStandardND``.
     """
+    shape = expect_integers("shape", shape)
+    order = expect_integers("order", order)
     if sorted(order) != list(range(len(shape))):
         raise DimMismatchError(
             f"order must be a permutation of 0..{len(shape) - 1}, got "
@@ -167,6 +172,7 @@ def identity_standard_nd(
 
 def zeros_like(layout: LinearLayout) -> LinearLayout:
     """Return the layout of the same dims that maps everything to zero."""
+    expect_layout("layout", layout)
     return LinearLayout.from_columns(
         dict(zip(layout.in_names, layout.in_bits, strict=True)),
         dict(zip(layout.out_names, layout.out_bits, strict=True)),
@@ -187,6 +193,8 @@ def reshape_layout(layout: LinearLayout, shape: Sequence[int]) -> LinearLayout:
 
     Source: Triton ``reshapeLayout``.
     """
+    expect_layout("layout", layout)
+    shape = expect_integers("shape", shape)
     names = standard_out_dim_names(len(shape))
     flat = layout.transpose_outs(layout.out_names[::-1])
     recut = flat.reshape_outs(dict(zip(names[::-1], reversed(shape), strict=True)))
@@ -201,6 +209,8 @@ def transpose_linear_layout(layout: LinearLayout, order: Sequence[int]) -> Linea
 
     Source: Triton ``transposeLinearLayout``.
     """
+    expect_layout("layout", layout)
+    order = expect_integers("order", order)
     if sorted(order) != list(range(len(layout.out_names))):
         raise DimMismatchError(
             f"order must be a permutation of 0..{len(layout.out_names) - 1}, got "
@@ -224,6 +234,7 @@ def rename_linear_layout_dims(
 
     Source: Triton ``renameLinearLayoutDims``.
     """
+    expect_layout("layout", layout)
     in_names = _renamed(layout.in_names, ins, "in_dims")
     out_names = _renamed(layout.out_names, outs, "out_dims")
     return LinearLayout.from_columns(
@@ -241,10 +252,11 @@ def remove_standard_dim(layout: LinearLayout, dim: int) -> LinearLayout:
 
     Source: Triton ``removeStandardDim``.
     """
+    expect_layout("layout", layout)
     names = standard_out_dim_names(len(layout.out_names))
-    if not 0 <= dim < len(names):
+    if not isinstance(dim, int) or not 0 <= dim < len(names):
         raise DimMismatchError(
-            f"dim must lie in [0, {len(names)}), got dim={dim}", got=dim
+            f"dim must lie in [0, {len(names)}), got dim={dim!r}", got=dim
         )
     kept = layout.sublayout(layout.in_names, [n for n in names if n != names[dim]])
     sizes = kept.out_dims.values()
@@ -258,6 +270,8 @@ def get_reps(larger: LinearLayout, tile: LinearLayout) -> LinearLayout | None:
 
     Source: Triton ``getReps``.
     """
+    expect_layout("larger", larger)
+    expect_layout("tile", tile)
     marks = []
     for name, bits in zip(larger.in_names, larger.in_bits, strict=True):
         inside = tile.get_in_dim_size_log2(name) if tile.has_in_dim(name) else 0
@@ -285,6 +299,7 @@ def get_reps(larger: LinearLayout, tile: LinearLayout) -> LinearLayout | None:
 
 def _log2_shape(layout: LinearLayout, shape: Mapping[str, int]) -> list[int]:
     """Return log2 of ``shape`` in the layout's order."""
+    expect_sizes("shape", shape)
     if any(name not in shape for name in layout.out_names):
         raise DimMismatchError(
             f"shape must name every out-dim of {list(layout.out_names)}, got "
@@ -299,6 +314,7 @@ def _renamed(
     names: Sequence[str], new: Mapping[str, str], what: str
 ) -> tuple[str, ...]:
     """Return the names replaced, still distinct."""
+    expect_sizes(f"new {what}", new)
     renamed = tuple(new.get(name, name) for name in names)
     if any(name not in names for name in new) or len(set(renamed)) != len(renamed):
         raise DimMismatchError(

@@ -26,6 +26,7 @@ isn't proved.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from .arguments import expect_layout
 from .bank_conflicts import LaneTile
 from .dims import LANE, REGISTER
 from .errors import DimMismatchError, OutOfRangeError, UnsupportedLayoutError
@@ -94,6 +95,8 @@ def optimal_swizzle(
     Source: Triton ``optimalSwizzling``; theorem
     ``two_subspaces_have_a_common_complement``.
     """
+    expect_layout("src", src)
+    expect_layout("dst", dst)
     return swizzle_for([src, dst], element_bits, banks, lane_tiles)
 
 

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import product
 
+from .arguments import expect_layout
 from .bank_conflicts import WORD_BITS, LaneTile
 from .dims import LANE, OFFSET
 from .errors import UnsupportedLayoutError
@@ -49,6 +50,8 @@ def simulate_wavefronts(
         >>> simulate_wavefronts(odd_even, shared, 32, vector=2)
         0
     """
+    expect_layout("distributed", distributed)
+    expect_layout("shared", shared)
     if lane_tile is not None and lane_tile.lane_contig:
         raise UnsupportedLayoutError(
             "the simulation serves lanes with an address each, "

@@ -22,12 +22,13 @@ from operator import index as as_integer
 
 from .affine import AffineLayout
 from .dims import INDEX
-from .errors import DimMismatchError, OutOfRangeError
+from .errors import ArgumentError, DimMismatchError, OutOfRangeError
 from .gauss import apply
 from .layout import LinearLayout
 from .verdict import Unknown
 
 SAMPLES = 1 << 14
+MAX_BITS = 1 << 12
 _BLOCK_BITS = 10
 _GUARD_BITS = 64
 _MULTIPLIER = 0x9E3779B97F4A7C15F39CC0605CEDC835  # odd, 1 mod 4: full period
@@ -124,9 +125,10 @@ def why_not_linear(
 
     Source: theorem ``affine_iff_four_point_equation``.
     """
-    if not isinstance(bits, int) or bits < 0:
+    if not isinstance(bits, int) or not 0 <= bits <= MAX_BITS:
         raise OutOfRangeError(
-            f"the number of input bits must be an int >= 0, got bits={bits!r}",
+            f"the number of input bits must be an int in [0, {MAX_BITS}], got "
+            f"bits={bits!r}",
             bits=bits,
         )
     evaluate = _checked(f, bits, out_bits)
@@ -155,6 +157,13 @@ def _checked(f: IndexMap, bits: int, out_bits: int | None) -> Callable[[int], in
     """Return ``f`` as a function whose every value is checked."""
     if callable(f):
         call: Callable[[int], object] = f
+    elif not hasattr(f, "__len__"):
+        raise ArgumentError(
+            "f needs to be a function of an int or a list of its values, got "
+            f"f={f!r} ({type(f).__name__}); give one of the two",
+            argument="f",
+            value=f,
+        )
     elif len(f) == 1 << bits:
         call = f.__getitem__
     else:

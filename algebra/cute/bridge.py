@@ -8,6 +8,7 @@ itself, acts on each column. A shared bit is a witness that the map isn't linear
 
 from collections.abc import Mapping, Sequence
 
+from algebra.arguments import expect_layout, expect_names, expect_sizes
 from algebra.bits import is_power_of_two, log2
 from algebra.dims import INDEX
 from algebra.errors import (
@@ -19,7 +20,7 @@ from algebra.errors import (
 from algebra.layout import LinearLayout
 from algebra.why_not_linear import NotAffine
 
-from .int_tuple import IntTuple, column_major, leaves, spell
+from .int_tuple import IntTuple, column_major, int_tuple, leaves, spell
 from .layout import CuteLayout
 from .notation import parse_cute
 from .swizzle import Swizzle, swizzles_within
@@ -59,6 +60,7 @@ def from_cute(
     Source: theorem ``strides_are_linear_iff_nothing_carries``.
     """
     cute = _as_cute(layout, stride)
+    in_dims = expect_names("in_dims", in_dims)
     mode_columns = [_columns(cute, mode) for mode in cute.modes]
     columns = [column for mode in mode_columns for column in mode]
     _check_no_carry(cute, columns)
@@ -78,7 +80,10 @@ def from_cute(
     if out_dims is None:
         out_bits = {INDEX: needed}
     else:
-        out_bits = {name: log2(size) for name, size in out_dims.items()}
+        out_bits = {
+            name: log2(size)
+            for name, size in expect_sizes("out_dims", out_dims).items()
+        }
     if sum(out_bits.values()) < needed:
         raise OutOfRangeError(
             f"offsets of {cute} have {needed} bits, got out_dims={dict(out_dims or {})}"
@@ -108,6 +113,7 @@ def to_cute(layout: LinearLayout) -> CuteLayout:
         ...     {"lane": [[1], [2], [8]], "register": [[4]]}, ["offset"])))
         ((4,2),2):((1,8),4)
     """
+    expect_layout("layout", layout)
     columns = list(layout.columns)
     swizzle = None
     pair = _overlap(columns)
@@ -152,7 +158,8 @@ def _as_cute(
         layout = parse_cute(layout)
     if isinstance(layout, CuteLayout):
         return layout
-    return CuteLayout(layout, column_major(layout) if stride is None else stride)
+    shape = int_tuple("shape", layout)
+    return CuteLayout(shape, column_major(shape) if stride is None else stride)
 
 
 def _columns(cute: CuteLayout, mode: Sequence[tuple[int, int]]) -> list[int]:

@@ -2,7 +2,35 @@
 
 from collections.abc import Iterator
 
+from algebra.errors import ArgumentError
+
 IntTuple = int | tuple["IntTuple", ...]
+
+
+def int_tuple(name: str, tree: object) -> IntTuple:
+    """Return a tree of ints, given as nested lists or tuples, as tuples.
+
+    Args:
+        name: Argument that the message speaks of.
+        tree: What came.
+
+    Raises:
+        ArgumentError: something else; has ``argument`` and ``value``.
+
+    Example:
+        >>> int_tuple("shape", [[4, 8], 2])
+        ((4, 8), 2)
+    """
+    if isinstance(tree, int) and not isinstance(tree, bool):
+        return tree
+    if isinstance(tree, list | tuple):
+        return tuple(int_tuple(name, branch) for branch in tree)
+    raise ArgumentError(
+        f"{name} needs to be an int or a nested tuple of ints, such as ((4, 8), 2), "
+        f"got {tree!r} ({type(tree).__name__}) in it; give ints",
+        argument=name,
+        value=tree,
+    )
 
 
 def leaves(tree: IntTuple) -> Iterator[int]:

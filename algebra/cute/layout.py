@@ -5,7 +5,7 @@ from math import prod
 
 from algebra.errors import EncodingError, OutOfRangeError
 
-from .int_tuple import IntTuple, congruent, leaves, spell
+from .int_tuple import IntTuple, congruent, int_tuple, leaves, spell
 from .swizzle import Swizzle
 
 
@@ -36,6 +36,8 @@ class CuteLayout:
     swizzle: Swizzle | None = None
 
     def __post_init__(self) -> None:
+        for name in ("shape", "stride"):
+            object.__setattr__(self, name, int_tuple(name, getattr(self, name)))
         if not congruent(self.shape, self.stride):
             raise EncodingError(
                 "shape and stride must have the same nesting, got "
@@ -70,9 +72,9 @@ class CuteLayout:
         Raises:
             OutOfRangeError: ``index`` isn't in ``[0, size)``.
         """
-        if not 0 <= index < self.size:
+        if not isinstance(index, int) or not 0 <= index < self.size:
             raise OutOfRangeError(
-                f"an index of {self} lies in [0, {self.size}), got index={index}",
+                f"an index of {self} lies in [0, {self.size}), got index={index!r}",
                 index=index,
                 size=self.size,
             )

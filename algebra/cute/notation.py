@@ -38,6 +38,12 @@ def parse_cute(text: str) -> CuteLayout:
         >>> parse_cute("Sw<3,4,3> o 0 o (8,8):(8,1)").swizzle
         Swizzle(bits=3, base=4, shift=3)
     """
+    if not isinstance(text, str):
+        raise ParseError(
+            f"needed a text such as (4,8):(8,1), got {type(text).__name__}; "
+            "print a layout with str",
+            column=1,
+        )
     return _Reader(text).layout()
 
 

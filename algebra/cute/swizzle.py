@@ -8,6 +8,7 @@ not overlap, so the source bits survive and the map is its own inverse.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from algebra.arguments import expect_integers, expect_layout
 from algebra.dims import INDEX
 from algebra.errors import EncodingError, OutOfRangeError, UnsupportedLayoutError
 from algebra.layout import LinearLayout
@@ -39,6 +40,7 @@ class Swizzle:
     shift: int
 
     def __post_init__(self) -> None:
+        expect_integers("a swizzle", (self.bits, self.base, self.shift))
         if self.bits < 0 or self.base < 0 or abs(self.shift) < self.bits:
             raise EncodingError(
                 "a swizzle needs bits >= 0, base >= 0 and |shift| >= bits, "
@@ -98,6 +100,7 @@ class Swizzle:
             >>> Swizzle(1, 0, 1).after(rows).bases
             {'dim0': ((1,), (3,))}
         """
+        expect_layout("layout", layout)
         columns = [self(column) for column in layout.columns]
         size_bits = sum(layout.out_bits)
         if any(column >> size_bits for column in columns):
@@ -127,6 +130,7 @@ class Swizzle:
             >>> Swizzle.recognise(Swizzle(2, 4, 3).to_layout(10))
             Swizzle(bits=2, base=4, shift=3)
         """
+        expect_layout("layout", layout)
         extras = [
             (source, column ^ 1 << source)
             for source, column in enumerate(layout.columns)

@@ -7,7 +7,7 @@ from typing import ClassVar
 from algebra.dims import LANE, REGISTER, WARP
 from algebra.layout import LinearLayout
 
-from .cga import ONE_CTA, Cga
+from .cga import ONE_CTA, Cga, check_cga
 from .matrix_order import matrix_order, operand_order
 from .parameters import (
     check_no_view,
@@ -84,7 +84,7 @@ class AmdMfma:
         object.__setattr__(self, "warps_per_cta", warps)
         object.__setattr__(self, "instr_shape", instr)
         object.__setattr__(self, "tiles_per_warp", tiles)
-        self.cga.check_rank(self.kind, len(warps))
+        check_cga(self.kind, self.cga, len(warps))
 
     @property
     def rank(self) -> int:

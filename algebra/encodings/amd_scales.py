@@ -11,7 +11,7 @@ from algebra.dims import LANE, REGISTER, WARP
 from algebra.errors import UnsupportedLayoutError
 from algebra.layout import LinearLayout
 
-from .cga import ONE_CTA, Cga
+from .cga import ONE_CTA, Cga, check_cga
 from .cta_layout import NO_CTA_LAYOUT, CtaLayout
 from .dot_scales import lay_warps
 from .parameters import (
@@ -144,7 +144,7 @@ class WmmaScale:
         choice(self.kind, "scale_factor", self.scale_factor, (16, 32))
         for vector in self.cta_layout.register + self.cta_layout.warp:
             integers(self.kind, "cta_layout", vector, 2)
-        self.cga.check_rank(self.kind, 2)
+        check_cga(self.kind, self.cga, 2)
 
     @property
     def rank(self) -> int:

@@ -9,7 +9,7 @@ from algebra.dims import LANE, REGISTER, WARP
 from algebra.errors import EncodingError, UnsupportedLayoutError
 from algebra.layout import LinearLayout
 
-from .cga import ONE_CTA, Cga
+from .cga import ONE_CTA, Cga, check_cga
 from .cta_layout import NO_CTA_LAYOUT, CtaLayout
 from .matrix_order import matrix_order, operand_order
 from .parameters import (
@@ -76,7 +76,7 @@ class AmdWmma:
         choice(f"{self.kind} version {self.version}", "M, N", instr[:2], tiles)
         for vector in self.cta_layout.register + self.cta_layout.warp:
             integers(self.kind, "cta_layout", vector, self.rank)
-        self.cga.check_rank(self.kind, self.rank)
+        check_cga(self.kind, self.cga, self.rank)
 
     @classmethod
     def from_warps(

@@ -7,7 +7,7 @@ from typing import ClassVar
 from algebra.dims import LANE, REGISTER, WARP
 from algebra.layout import LinearLayout
 
-from .cga import ONE_CTA, Cga
+from .cga import ONE_CTA, Cga, check_cga
 from .parameters import check_no_view, check_release, permutation, powers, shape_bits
 from .tile import Tile
 
@@ -55,7 +55,7 @@ class Blocked:
             object.__setattr__(self, name, sizes)
         order = permutation(self.kind, "order", self.order, len(first))
         object.__setattr__(self, "order", order)
-        self.cga.check_rank(self.kind, len(first))
+        check_cga(self.kind, self.cga, len(first))
 
     @property
     def rank(self) -> int:

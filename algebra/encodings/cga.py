@@ -9,10 +9,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from algebra.errors import EncodingError
+from algebra.errors import ArgumentError, EncodingError
 from algebra.gauss import rank as rank_of
 
-from .parameters import integers, known_keys, permutation, powers, vectors
+from .parameters import (
+    choice,
+    integer,
+    integers,
+    known_keys,
+    permutation,
+    powers,
+    vectors,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,12 +147,14 @@ class Cga:
 
     def without(self, dim: int) -> "Cga":
         """Return the split in which the parts along ``dim`` are copies."""
+        self._check_dim(dim)
         return Cga(
             bases=tuple((*basis[:dim], 0, *basis[dim + 1 :]) for basis in self.bases)
         )
 
     def drop(self, dim: int) -> "Cga":
         """Return the split of the tensor whose dim ``dim`` is gone."""
+        self._check_dim(dim)
         return Cga(
             bases=tuple((*basis[:dim], *basis[dim + 1 :]) for basis in self.bases)
         )
@@ -164,6 +174,7 @@ class Cga:
         if not self.bases:
             return list(shape_bits), ()
         size_bits = self._size_bits()
+        shape_bits = integers(self.kind, "shape_bits", shape_bits, len(size_bits))
         limits = [
             bits - min(bits, size)
             for bits, size in zip(shape_bits, size_bits, strict=True)
@@ -177,10 +188,40 @@ class Cga:
         )
         return limits, bases
 
+    def _check_dim(self, dim: int) -> None:
+        integer(self.kind, "dim", dim)
+        for basis in self.bases[:1]:
+            choice(self.kind, "dim", dim, range(len(basis)))
+
     def _size_bits(self) -> list[int]:
         """Return the exponents of the numbers of parts along each tensor dim."""
         components = zip(*self.bases, strict=True)
         return [max(along).bit_length() for along in components]
+
+
+def check_cga(kind: str, cga: object, rank: int) -> None:
+    """Reject what is no ``Cga``, or one for tensors of another rank.
+
+    Args:
+        kind: Encoding that the message speaks of.
+        cga: What came.
+        rank: Number of tensor dims.
+
+    Raises:
+        ArgumentError: no ``Cga``.
+        EncodingError: the vectors have another length than ``rank``.
+
+    Example:
+        >>> check_cga("blocked", Cga(bases=((1, 0),)), 2)
+    """
+    if not isinstance(cga, Cga):
+        raise ArgumentError(
+            f"{kind} needs cga to be a Cga, got cga={cga!r} ({type(cga).__name__}); "
+            "build one with Cga(bases=...), Cga.from_split or Cga.from_dict",
+            argument="cga",
+            value=cga,
+        )
+    cga.check_rank(kind, rank)
 
 
 ONE_CTA = Cga()

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from algebra.errors import UnsupportedLayoutError
 
-from .parameters import known_keys, powers, vectors
+from .parameters import integer, integers, known_keys, powers, vectors
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +78,7 @@ class CtaLayout:
             >>> CtaLayout.from_warps([2, 4], [2, 1]).to_warps(2)
             ((2, 4), (2, 1))
         """
+        self._check_rank(rank)
         warps, tiles = (
             tuple(1 << sum(basis[dim] > 0 for basis in bases) for dim in range(rank))
             for bases in (self.warp, self.register)
@@ -107,9 +108,15 @@ class CtaLayout:
             "warp": [list(vector) for vector in self.warp],
         }
 
+    def _check_rank(self, rank: int) -> None:
+        integer(self.kind, "rank", rank)
+        for basis in self.register + self.warp:
+            integers(self.kind, "a vector", basis, rank)
+
     def sizes(self, rank: int) -> list[int]:
         """Return how far the vectors reach along each tensor dim [instructions]."""
         bases = self.register + self.warp
+        self._check_rank(rank)
         return [
             1 << max((basis[dim] for basis in bases), default=0).bit_length()
             for dim in range(rank)

@@ -10,7 +10,7 @@ from typing import ClassVar
 from algebra.dims import LANE, REGISTER, WARP
 from algebra.layout import LinearLayout
 
-from .cga import ONE_CTA, Cga
+from .cga import ONE_CTA, Cga, check_cga
 from .matrix_order import matrix_order
 from .parameters import (
     check_no_view,
@@ -54,7 +54,7 @@ class Sm120DotScaledScale:
         warps = powers(self.kind, "warps_per_cta", self.warps_per_cta)
         integer(self.kind, "rank", len(warps), low=2)
         object.__setattr__(self, "warps_per_cta", warps)
-        self.cga.check_rank(self.kind, len(warps))
+        check_cga(self.kind, self.cga, len(warps))
 
     @property
     def rank(self) -> int:

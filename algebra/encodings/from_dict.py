@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from typing import Any
 
+from algebra.arguments import expect_encoding
 from algebra.errors import EncodingError
 
 from .amd_mfma import AmdMfma
@@ -115,6 +116,7 @@ def to_dict(encoding: Encoding) -> dict[str, Any]:
         >>> to_dict(shared)["order"]
         [1, 0]
     """
+    expect_encoding("encoding", encoding)
     result: dict[str, Any] = {"kind": encoding.kind}
     for field in fields(KINDS[encoding.kind]):
         value = getattr(encoding, field.name)

@@ -16,7 +16,7 @@ from algebra.dims import LANE, REGISTER, WARP
 from algebra.errors import EncodingError, UnsupportedLayoutError
 from algebra.layout import LinearLayout
 
-from .cga import ONE_CTA, Cga
+from .cga import ONE_CTA, Cga, check_cga
 from .matrix_order import matrix_order, operand_order
 from .parameters import (
     BEFORE_3_8,
@@ -84,7 +84,7 @@ class NvidiaMma:
                 "use TensorMemory",
                 version=version,
             )
-        self.cga.check_rank(self.kind, len(warps))
+        check_cga(self.kind, self.cga, len(warps))
 
     def _check_ampere(self) -> None:
         rank = len(self.warps_per_cta)

@@ -8,7 +8,7 @@ from algebra.dims import OFFSET
 from algebra.errors import EncodingError
 from algebra.layout import LinearLayout
 
-from .cga import ONE_CTA, Cga
+from .cga import ONE_CTA, Cga, check_cga
 from .parameters import (
     BEFORE_3_8,
     allocated,
@@ -76,7 +76,7 @@ class NvmmaShared:
             kind = f"{kind} with fp4_padded"
             choice(kind, "swizzle_byte_width", swizzle, (128,))
             choice(kind, "element_bit_width", self.element_bit_width, (8,))
-        self.cga.check_rank(kind, self.rank)
+        check_cga(kind, self.cga, self.rank)
 
     def to_linear_layout(
         self,

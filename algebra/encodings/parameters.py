@@ -176,7 +176,7 @@ def choice(kind: str, name: str, value: Value, choices: Sequence[Value]) -> Valu
         >>> choice("dot_operand", "op_idx", 1, (0, 1))
         1
     """
-    if value in choices:
+    if any(type(value) is type(each) and value == each for each in choices):
         return value
     raise EncodingError(
         f"{kind} needs {name} to be one of {list(choices)}, got {name}={value!r}; "
@@ -246,7 +246,15 @@ def shape_bits(kind: str, shape: Sequence[int], rank: int) -> list[int]:
         )
     bits = []
     for dim, size in enumerate(shape):
-        if not isinstance(size, int) or size <= 0 or size & (size - 1):
+        if not isinstance(size, int) or isinstance(size, bool):
+            raise EncodingError(
+                f"{kind} needs a shape of ints, got shape={list(shape)} with "
+                f"{type(size).__name__} in dim {dim}; convert it with int()",
+                shape=tuple(shape),
+                dim=dim,
+                size=size,
+            )
+        if size <= 0 or size & (size - 1):
             raise NotPowerOfTwoError(
                 f"{kind} needs a shape of powers of two, got shape={list(shape)} "
                 f"with size {size!r} in dim {dim}; pad that dim to the next power of "
@@ -268,7 +276,7 @@ def check_release(release: str) -> None:
     Example:
         >>> check_release("3.9")
     """
-    if release not in RELEASES:
+    if not isinstance(release, str) or release not in RELEASES:
         choice("conversion", "release", release, RELEASES)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from algebra.arguments import expect_encoding
 from algebra.dims import REGISTER, dim_name
 from algebra.errors import EncodingError
 from algebra.layout import LinearLayout
@@ -44,6 +45,7 @@ class Slice:
 
     def __post_init__(self) -> None:
         integer(self.kind, "dim", self.dim)
+        expect_encoding("parent", self.parent)
         if self.parent.rank < 2 or self.dim >= self.parent.rank:
             raise EncodingError(
                 f"slice needs a parent of rank >= 2 and dim below its rank, got "

@@ -7,7 +7,7 @@ from typing import ClassVar
 from algebra.dims import OFFSET
 from algebra.layout import LinearLayout
 
-from .cga import ONE_CTA, Cga
+from .cga import ONE_CTA, Cga, check_cga
 from .parameters import (
     allocated,
     check_release,
@@ -57,7 +57,7 @@ class SwizzledShared:
             self.kind, self.vec, self.per_phase, self.max_phase, self.order
         )
         object.__setattr__(self, "order", order)
-        self.cga.check_rank(self.kind, len(order))
+        check_cga(self.kind, self.cga, len(order))
 
     @property
     def rank(self) -> int:

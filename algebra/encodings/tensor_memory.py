@@ -7,7 +7,7 @@ from typing import ClassVar
 from algebra.errors import EncodingError, UnsupportedLayoutError
 from algebra.layout import LinearLayout
 
-from .cga import ONE_CTA, Cga
+from .cga import ONE_CTA, Cga, check_cga
 from .linear import clip
 from .parameters import (
     BEFORE_3_8,
@@ -68,7 +68,7 @@ class TensorMemory:
         if flag(self.kind, "fp4_padded", self.fp4_padded):
             kind = f"{self.kind} with fp4_padded"
             choice(kind, "col_stride", self.col_stride, (1,))
-        self.cga.check_rank(self.kind, 2)
+        check_cga(self.kind, self.cga, 2)
 
     @property
     def rank(self) -> int:

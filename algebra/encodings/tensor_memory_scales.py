@@ -8,7 +8,7 @@ from algebra.dims import OFFSET
 from algebra.errors import EncodingError
 from algebra.layout import LinearLayout
 
-from .cga import ONE_CTA, Cga
+from .cga import ONE_CTA, Cga, check_cga
 from .parameters import allocated, check_release, choice, shape_bits
 from .tensor_memory import COL, ROW
 from .tile import Tile
@@ -42,7 +42,7 @@ class TensorMemoryScales:
     def __post_init__(self) -> None:
         order = self.block_rep_order
         choice(self.kind, "block_rep_order", order, tuple(REP_ORDERS))
-        self.cga.check_rank(self.kind, 2)
+        check_cga(self.kind, self.cga, 2)
 
     @property
     def rank(self) -> int:
@@ -90,7 +90,7 @@ class ScaleSmemForTmemCopy:
     cga: Cga = ONE_CTA
 
     def __post_init__(self) -> None:
-        self.cga.check_rank(self.kind, 2)
+        check_cga(self.kind, self.cga, 2)
 
     @property
     def rank(self) -> int:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from algebra.arguments import expect_encoding, expect_integers, expect_layout
 from algebra.bits import log2
 from algebra.dims import REGISTER, dim_name
 from algebra.encodings import Encoding, Slice
@@ -30,6 +31,7 @@ def expand_dims(layout: LinearLayout, axis: int) -> LinearLayout:
 
     Source: Triton ``inferExpandDimsOpEncoding``.
     """
+    expect_layout("layout", layout)
     source = standard(layout)
     check_axis(axis, source.num_out_dims + 1)
     bits = source.out_bits
@@ -64,6 +66,7 @@ def reduce(layout: LinearLayout, axis: int) -> LinearLayout:
     Source: Triton ``inferReduceOpEncoding``, ``removeStandardDim``; theorem
     ``slice_of_surjective_is_surjective``.
     """
+    expect_layout("layout", layout)
     source = standard(layout)
     check_axis(axis, source.num_out_dims)
     check_distributed(source, "reduce")
@@ -97,6 +100,8 @@ def broadcast(layout: LinearLayout, shape: Sequence[int]) -> LinearLayout:
     Source: Triton ``BroadcastOp``: operand and result have one encoding; theorem
     ``broadcast_of_surjective_is_surjective``.
     """
+    expect_layout("layout", layout)
+    shape = expect_integers("shape", shape)
     source = standard(layout)
     check_distributed(source, "broadcast")
     bits = [log2(size, what="size of the new shape") for size in shape]
@@ -141,6 +146,7 @@ def infer_expand_dims(encoding: Encoding, axis: int) -> Encoding:
 
     Source: Triton ``inferExpandDimsOpEncoding``.
     """
+    expect_encoding("encoding", encoding)
     if not isinstance(encoding, Slice) or encoding.dim != axis:
         raise EncodingError(
             f"expand_dims at axis {axis} needs an operand with Slice(dim={axis}, "
@@ -173,6 +179,7 @@ def infer_reduce(encoding: Encoding, axis: int) -> Slice:
 
     Source: Triton ``inferReduceOpEncoding``.
     """
+    expect_encoding("encoding", encoding)
     return Slice(dim=axis, parent=encoding)
 
 
@@ -197,6 +204,9 @@ def infer_broadcast(
 
     Source: Triton ``BroadcastOp``, trait ``SameOperandsAndResultEncoding``.
     """
+    expect_encoding("encoding", encoding)
+    src_shape = expect_integers("src_shape", src_shape)
+    dst_shape = expect_integers("dst_shape", dst_shape)
     if len(src_shape) != len(dst_shape) or any(
         old not in (1, new) for old, new in zip(src_shape, dst_shape, strict=True)
     ):

@@ -8,7 +8,9 @@ if threads, lanes and warps fill the run from its fast end without gaps.
 from collections.abc import Sequence
 from math import prod
 
+from algebra.arguments import expect_integers
 from algebra.encodings import Blocked, Cga
+from algebra.encodings.parameters import power, shape_bits
 from algebra.errors import DimMismatchError
 
 Run = tuple[list[int], list[int]]
@@ -38,6 +40,8 @@ def runs(src_shape: Sequence[int], dst_shape: Sequence[int]) -> list[Run]:
 
     Source: Triton ``getReshapeDecomposition``.
     """
+    src_shape = expect_integers("src_shape", src_shape)
+    dst_shape = expect_integers("dst_shape", dst_shape)
     if prod(src_shape) != prod(dst_shape):
         raise DimMismatchError(
             f"reshape keeps the number of elements, got src_shape={list(src_shape)}, "
@@ -101,6 +105,8 @@ def reshape_blocked(
 
     Source: Triton ``inferReshapeOpLegacyEncoding``.
     """
+    src_shape = expect_integers("src_shape", src_shape)
+    dst_shape = expect_integers("dst_shape", dst_shape)
     parts = runs(src_shape, dst_shape)
     if tuple(src_shape) == tuple(dst_shape):
         return encoding
@@ -147,12 +153,20 @@ def default_blocked(
         threads: Threads of a warp.
         ctas: CTAs of a cluster.
 
+    Raises:
+        EncodingError: a tensor without dims, or a number that is not an integer.
+        NotPowerOfTwoError: a size or a number is not a power of two.
+
     Example:
         >>> default_blocked([16, 16], warps=4, threads=32).warps_per_cta
         (4, 1)
 
     Source: Triton ``getDefaultBlockedEncoding``.
     """
+    shape = expect_integers("shape", shape)
+    shape_bits("default_blocked", shape, max(len(shape), 1))
+    for name, count in (("warps", warps), ("threads", threads), ("ctas", ctas)):
+        power("default_blocked", name, count)
     rank = len(shape)
     order = tuple(reversed(range(rank)))
     split = [1] * rank

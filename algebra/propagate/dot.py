@@ -1,5 +1,6 @@
 """Dot: which encodings the operands and the result may have together."""
 
+from algebra.arguments import expect_encoding
 from algebra.encodings import DotOperand, Encoding, NvidiaMma, NvmmaShared
 from algebra.errors import EncodingError
 
@@ -36,6 +37,9 @@ def check_dot(a: Encoding, b: Encoding, result: Encoding) -> None:
 
     Source: Triton ``inferDotOpEncoding``, ``verifyDotOpEncodingCompatibility``.
     """
+    expect_encoding("a", a)
+    expect_encoding("b", b)
+    expect_encoding("result", result)
     if isinstance(result, NvidiaMma) and result.version[0] == HOPPER:
         _check_hopper(a, b)
         return

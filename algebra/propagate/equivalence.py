@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from algebra.arguments import expect_encoding, expect_integers
 from algebra.dims import REGISTER
 from algebra.encodings import Encoding
 
@@ -40,6 +41,9 @@ def are_equivalent(
 
     Source: Triton ``verifyLayoutsAreEqual``.
     """
+    expect_encoding("left", left)
+    expect_encoding("right", right)
+    shape = expect_integers("shape", shape)
     if left == right:
         return True
     layouts = [side.to_linear_layout(shape, release) for side in (left, right)]

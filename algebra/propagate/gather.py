@@ -1,5 +1,6 @@
 """Gather: whether each warp already holds what its indices may ask for."""
 
+from algebra.arguments import expect_layout
 from algebra.dims import BLOCK, LANE, WARP, dim_name
 from algebra.errors import DimMismatchError
 from algebra.layout import LinearLayout
@@ -35,6 +36,8 @@ def gather_is_warp_local(src: LinearLayout, index: LinearLayout, axis: int) -> b
 
     Source: Triton ``GatherLoweringHelper::isWarpLocal``.
     """
+    expect_layout("src", src)
+    expect_layout("index", index)
     src, index = standard(src), standard(index)
     check_axis(axis, src.num_out_dims)
     for layout in (src, index):

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from algebra.arguments import expect_encoding, expect_integers
 from algebra.encodings import Blocked, Cga, DotOperand, Encoding, Slice
 from algebra.errors import UnsupportedLayoutError
 
@@ -46,6 +47,8 @@ def infer_join(
 
     Source: Triton ``inferDefaultJoinOpEncoding``.
     """
+    expect_encoding("encoding", encoding)
+    shape = expect_integers("shape", shape)
     rank = len(shape)
     joined = join(encoding.to_linear_layout(shape, release))
     if isinstance(encoding, Slice) and encoding.dim == rank:
@@ -105,6 +108,8 @@ def infer_split(
 
     Source: Triton ``inferSplitOpEncoding``.
     """
+    expect_encoding("encoding", encoding)
+    shape = expect_integers("shape", shape)
     halves = split(encoding.to_linear_layout(shape, release))
     if isinstance(encoding, Blocked) and encoding.rank > 1:
         last = encoding.rank - 1
@@ -160,6 +165,8 @@ def infer_fp4_to_fp(
 
     Source: Triton ``inferFp4ToFpOpEncoding``.
     """
+    expect_encoding("encoding", encoding)
+    shape = expect_integers("shape", shape)
     check_axis(axis, encoding.rank)
     unpacked = fp4_to_fp(encoding.to_linear_layout(shape, release), axis)
     doubled = _doubled(encoding, axis)

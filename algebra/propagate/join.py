@@ -1,5 +1,6 @@
 """Join and split: the lowest bit of an axis becomes the lowest register bit."""
 
+from algebra.arguments import expect_layout
 from algebra.dims import REGISTER, dim_name
 from algebra.errors import UnsupportedLayoutError
 from algebra.layout import LinearLayout
@@ -31,6 +32,7 @@ def join_on_axis(layout: LinearLayout, axis: int) -> LinearLayout:
 
     Source: Triton ``tryJoinOnAxis`` (forward), used by join and fp4_to_fp.
     """
+    expect_layout("layout", layout)
     source = standard(layout)
     check_axis(axis, source.num_out_dims)
     check_distributed(source, "join")
@@ -63,6 +65,7 @@ def split_on_axis(layout: LinearLayout, axis: int) -> LinearLayout:
 
     Source: Triton ``tryJoinOnAxis`` (backward), used by split and fp4_to_fp.
     """
+    expect_layout("layout", layout)
     source = standard(layout)
     check_axis(axis, source.num_out_dims)
     check_distributed(source, "split")
@@ -111,6 +114,7 @@ def join(layout: LinearLayout) -> LinearLayout:
     Source: Triton ``inferDefaultJoinOpEncoding``; theorem
     ``join_of_surjective_is_surjective``.
     """
+    expect_layout("layout", layout)
     rank = layout.num_out_dims
     return join_on_axis(expand_dims(layout, rank), rank)
 
@@ -133,6 +137,7 @@ def split(layout: LinearLayout) -> LinearLayout:
 
     Source: Triton ``inferSplitOpEncoding``.
     """
+    expect_layout("layout", layout)
     source = standard(layout)
     last = source.num_out_dims - 1
     if last < 0 or source.out_bits[last] != 1:
@@ -164,4 +169,5 @@ def fp4_to_fp(layout: LinearLayout, axis: int) -> LinearLayout:
 
     Source: Triton ``inferFp4ToFpOpEncoding``.
     """
+    expect_layout("layout", layout)
     return join_on_axis(layout, axis)

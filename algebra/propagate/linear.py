@@ -1,5 +1,6 @@
 """The encoding that names any layout by its bases."""
 
+from algebra.arguments import expect_encoding, expect_layout
 from algebra.dims import BLOCK, LANE, OFFSET, REGISTER, WARP
 from algebra.encodings import (
     Encoding,
@@ -42,6 +43,8 @@ def linear_encoding(layout: LinearLayout, source: Encoding) -> Encoding:
 
     Source: Triton ``LinearEncodingAttr``, ``SharedLinearEncodingAttr``.
     """
+    expect_layout("layout", layout)
+    expect_encoding("source", source)
     bases = layout.bases
     shape = tuple(layout.out_dims.values())
     if layout.in_names == (REGISTER, LANE, WARP, BLOCK):

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from algebra.arguments import expect_encoding, expect_integers, expect_layout
 from algebra.bits import log2
 from algebra.encodings import Blocked, Encoding, Linear, Slice
 from algebra.errors import DimMismatchError
@@ -41,6 +42,8 @@ def reshape(layout: LinearLayout, shape: Sequence[int]) -> LinearLayout:
     Source: Triton ``reshapeLayout``, ``inferReshapeOpEncoding``; theorem
     ``reshape_of_surjective_is_surjective``.
     """
+    expect_layout("layout", layout)
+    shape = expect_integers("shape", shape)
     source = standard(layout)
     bits = [log2(size, what="size of the new shape") for size in shape]
     if sum(bits) != sum(source.out_bits):
@@ -91,6 +94,9 @@ def infer_reshape(
 
     Source: Triton ``inferReshapeOpEncoding``.
     """
+    expect_encoding("encoding", encoding)
+    src_shape = expect_integers("src_shape", src_shape)
+    dst_shape = expect_integers("dst_shape", dst_shape)
     moved = reshape(encoding.to_linear_layout(src_shape, release), dst_shape)
     unchanged = tuple(src_shape) == tuple(dst_shape)
     if release == "3.9" and not unchanged:

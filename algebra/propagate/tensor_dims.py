@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from algebra.arguments import expect_integers, expect_layout
 from algebra.dims import REGISTER, standard_out_dim_names
 from algebra.errors import DimMismatchError, OutOfRangeError, UnsupportedLayoutError
 from algebra.layout import LinearLayout
@@ -21,6 +22,7 @@ def standard(layout: LinearLayout) -> LinearLayout:
         >>> standard(layout * LinearLayout.identity_1d(2, "lane", "dim0")).out_dims
         {'dim0': 2, 'dim1': 4}
     """
+    expect_layout("layout", layout)
     names = standard_out_dim_names(layout.num_out_dims)
     if layout.out_names == names:
         return layout
@@ -43,6 +45,7 @@ def with_shape(layout: LinearLayout, bits: Sequence[int]) -> LinearLayout:
         layout: Any layout.
         bits: Log2 of the sizes of dim0, dim1, ... [bits], dim0 in the low bits.
     """
+    expect_layout("layout", layout)
     names = standard_out_dim_names(len(bits))
     return LinearLayout.from_columns(
         dict(zip(layout.in_names, layout.in_bits, strict=True)),
@@ -79,6 +82,7 @@ def check_permutation(order: Sequence[int], rank: int) -> tuple[int, ...]:
         >>> check_permutation([1, 0], 2)
         (1, 0)
     """
+    order = expect_integers("order", order)
     permutation = tuple(order)
     if sorted(permutation) != list(range(rank)):
         raise DimMismatchError(
@@ -99,6 +103,7 @@ def check_distributed(layout: LinearLayout, operation: str) -> None:
     Example:
         >>> check_distributed(LinearLayout.identity_1d(2, "register", "dim0"), "join")
     """
+    expect_layout("layout", layout)
     if not layout.has_in_dim(REGISTER):
         raise UnsupportedLayoutError(
             f"{operation} needs a distributed layout with an in-dim {REGISTER!r}, got "

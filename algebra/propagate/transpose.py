@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from algebra.arguments import expect_encoding, expect_integers, expect_layout
 from algebra.encodings import (
     AmdRotatingShared,
     Blocked,
@@ -43,6 +44,8 @@ def trans(layout: LinearLayout, order: Sequence[int]) -> LinearLayout:
     Source: Triton ``transposeLinearLayout``, ``inferTransOpEncoding``; theorem
     ``transpose_of_surjective_is_surjective``.
     """
+    expect_layout("layout", layout)
+    order = expect_integers("order", order)
     source = standard(layout)
     permutation = check_permutation(order, source.num_out_dims)
     return transpose_linear_layout(source, permutation)
@@ -81,6 +84,9 @@ def infer_trans(
 
     Source: Triton ``inferTransOpEncoding``.
     """
+    expect_encoding("encoding", encoding)
+    shape = expect_integers("shape", shape)
+    order = expect_integers("order", order)
     permutation = check_permutation(order, encoding.rank)
     if permutation == tuple(range(encoding.rank)):
         return encoding

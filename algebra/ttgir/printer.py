@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from algebra.arguments import expect_encoding
 from algebra.encodings import (
     Encoding,
     Linear,
@@ -49,6 +50,7 @@ def print_encoding(encoding: Encoding, release: str = "3.9") -> str:
     Source: assembly formats of Triton's TritonGPU attribute definitions.
     """
     check_release(release)
+    expect_encoding("encoding", encoding)
 
     def show(shown: Any) -> str:
         return print_encoding(shown, release)

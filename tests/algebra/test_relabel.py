@@ -33,7 +33,7 @@ def test_taking_all_changes_nothing(layout: LinearLayout) -> None:
 def test_names() -> None:
     assert relabel.position(("a", "b"), "b", "in_dim") == 1
     assert relabel.permutation(("a", "b"), ["b", "a"], "in_dims") == [1, 0]
-    assert relabel.subset(("a", "b", "c"), "ca", "in_dims") == [0, 2]
+    assert relabel.subset(("a", "b", "c"), ["c", "a"], "in_dims") == [0, 2]
     assert relabel.rename(("a", "b"), "a", "a", "in_dim") == ("a", "b")
     with pytest.raises(DimMismatchError, match="a permutation of the in_dims"):
         relabel.permutation(("a", "b"), ["a", "a"], "in_dims")

@@ -153,7 +153,7 @@ def test_parameters_that_do_not_fit(
         ([8], EncodingError, r"a shape of 2 sizes, got shape=\[8\]"),
         ([8, 0], NotPowerOfTwoError, "size 0 in dim 1"),
         ([6, 8], NotPowerOfTwoError, "size 6 in dim 0; pad that dim"),
-        ([8.0, 8], NotPowerOfTwoError, "size 8.0 in dim 0"),
+        ([8.0, 8], EncodingError, "with float in dim 0"),
     ],
 )
 def test_shapes_that_do_not_fit(
