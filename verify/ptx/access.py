@@ -11,7 +11,7 @@ from .machine import WARP, Machine
 from .memory import Indices
 from .moves import resize
 from .provenance import LAST_CONSTANT, Codes
-from .syntax import Address, Instruction, Operand, Symbol, Vector
+from .syntax import Address, Instruction, Operand, Register, Symbol, Vector
 from .word import Word, codes_of, from_codes, unknown
 
 _HINT = re.compile(r"(nc|L[12]::\w+|ca|cg|cs|cv|lu|wb|wt|evict_\w+|weak)$")
@@ -112,12 +112,19 @@ def _offsets(
     size: int,
 ) -> Indices:
     """Return the byte offsets of an access in its buffer [threads, bytes]."""
-    allowed = ("shared",) if space == "shared" else (INPUT, OUTPUT)
-    word = machine.read(instruction, address.base, 32 if space == "shared" else 64)
-    if word.base not in allowed:
+    word = machine.read(
+        instruction, address.base, _width(machine, instruction, address)
+    )
+    shared = word.base in machine.extents
+    known = shared if space == "shared" else word.base in (INPUT, OUTPUT)
+    if word.base is None or not known:
         raise _no_address(machine, instruction, word, space)
-    narrow = Word(word.bits, word.numbers)
-    first = narrow.signed + address.offset
+    if size > machine.alignment(word.base):
+        raise machine.unsupported(
+            instruction,
+            f"{word.base} is aligned to {machine.alignment(word.base)} bytes only",
+        )
+    first = word.signed + address.offset
     crooked = (first % size != 0) & machine.active
     if crooked.any():
         thread = int(np.flatnonzero(crooked)[0])
@@ -128,8 +135,35 @@ def _offsets(
             f"a multiple of {size} bytes",
             f"offset {int(first[thread])}",
         )
+    if shared:
+        first = _within(machine, instruction, word.base, first, size)
     found: Indices = first[:, None] + np.arange(size)
     return found
+
+
+def _width(machine: Machine, instruction: Instruction, address: Address) -> int:
+    """Return the width of an address [bits]."""
+    if isinstance(address.base, Register):
+        return machine.width(address.base, instruction)
+    return 32
+
+
+def _within(
+    machine: Machine, instruction: Instruction, name: str, first: Indices, size: int
+) -> Indices:
+    """Return places in all of shared memory, if they lie in the variable."""
+    start, end = machine.extents[name]
+    wrong = ((first < 0) | (first + size > end - start)) & machine.active
+    if wrong.any():
+        thread = int(np.flatnonzero(wrong)[0])
+        raise machine.fault(
+            instruction,
+            "outside shared memory",
+            thread,
+            f"a place below byte {end - start} of {name}",
+            f"byte {int(first[thread])}",
+        )
+    return first + start
 
 
 def _no_address(
@@ -144,7 +178,8 @@ def _no_address(
 
 def _base(machine: Machine, instruction: Instruction, operand: Operand) -> str | None:
     assert isinstance(operand, Address)
-    return machine.read(instruction, operand.base, 64).base
+    bits = _width(machine, instruction, operand)
+    return machine.read(instruction, operand.base, bits).base
 
 
 def _load_global(machine: Machine, instruction: Instruction, offsets: Indices) -> Codes:

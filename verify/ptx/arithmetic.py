@@ -23,7 +23,6 @@ from .word import (
     unknown,
 )
 
-BASE_ALIGNMENT = 16
 _ZERO = np.int32(-1)
 
 

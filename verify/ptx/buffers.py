@@ -13,7 +13,7 @@ import numpy.typing as npt
 from .memory import Indices
 from .provenance import LAST_CONSTANT, Codes
 
-INPUT, OUTPUT = "input", "output"
+INPUT, OUTPUT = "the input", "the output"
 ALIGNMENT = 16
 
 

@@ -2,13 +2,11 @@
 
 import numpy as np
 
-from .arithmetic import BASE_ALIGNMENT, only_type, operands
+from .arithmetic import only_type, operands
 from .machine import Machine
 from .provenance import LAST_CONSTANT, Codes
 from .syntax import Immediate, Instruction
 from .word import Numbers, Word, codes_of, from_codes, number, unknown
-
-_LOW = np.uint64(BASE_ALIGNMENT - 1)
 
 
 def _on_numbers(name: str, a: Numbers, b: Numbers) -> Numbers:
@@ -40,11 +38,13 @@ def _low_bits(
 ) -> Word:
     """Change only those bits of a pointer that its base, being aligned, leaves zero."""
     pointer, mask = (a, b) if a.base is not None else (b, a)
-    high = ~_LOW & np.uint64((1 << a.bits) - 1)
+    assert pointer.base is not None
+    beneath = np.uint64(machine.alignment(pointer.base) - 1)
+    high = ~beneath & np.uint64((1 << a.bits) - 1)
     kept = high if name == "and" else np.uint64(0)
     if mask.is_number and ((mask.numbers & high) == kept).all():
-        low = _on_numbers(name, pointer.numbers, mask.numbers) & _LOW
-        rest = pointer.numbers & ~_LOW
+        low = _on_numbers(name, pointer.numbers, mask.numbers) & beneath
+        rest = pointer.numbers & ~beneath
         return Word(a.bits, rest | low, None, pointer.base)
     return machine.opaque(instruction, a.bits, "a pointer in bitwise logic")
 

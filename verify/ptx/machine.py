@@ -7,7 +7,7 @@ import numpy as np
 
 from algebra.errors import ParseError
 
-from .buffers import Buffers
+from .buffers import ALIGNMENT, Buffers
 from .halt import Fault, FaultError, UnsupportedError
 from .memory import Conflict, SharedMemory
 from .provenance import LAST_CONSTANT, Codes, Provenance
@@ -41,7 +41,8 @@ class Machine:
         buffers: Input and output.
         table: Provenance of data.
         shared: Shared memory.
-        places: Shared variable -> where it starts.
+        extents: Shared variable -> first byte and byte past the last. Where a variable
+            lies is not known to the program: its pointers have a base of their own.
         running: Which threads have come to the current instruction.
         active: Which of them execute it: those whose guard holds.
         branched: Line of the first branch that parted the threads, 0 for none.
@@ -68,12 +69,13 @@ class Machine:
         self.active = self.everyone
         self.branched = 0
         self.registers: dict[str, Word] = {}
-        self.places, size = {}, 0
-        for name, (known, align) in kernel.variables.items():
-            size = -(-size // align) * align
-            self.places[name] = size
-            size += shared_bytes if known is None else known
-        self.shared = SharedMemory(size)
+        self.extents: dict[str, tuple[int, int]] = {}
+        start = 0
+        for name, (known, _) in kernel.variables.items():
+            end = start + (shared_bytes if known is None else known)
+            self.extents[name] = (start, end)
+            start = end
+        self.shared = SharedMemory(start)
 
     def width(self, operand: Operand, instruction: Instruction) -> int:
         """Return the declared width of a register operand [bits]."""
@@ -94,7 +96,7 @@ class Machine:
             return constant(bits, operand.value, self.threads)
         if isinstance(operand, Symbol):
             return self._address_of(instruction, operand, bits)
-        if not isinstance(operand, Register):
+        if not isinstance(operand, Register) or operand.negated:
             raise self.unsupported(instruction, "this form of operand")
         word = self.registers.get(operand.name)
         if word is None:
@@ -118,9 +120,15 @@ class Machine:
             return number(bits, word.numbers)
         return from_codes(word.codes[:, : bits // 8], bits)
 
+    def alignment(self, base: str) -> int:
+        """Return the alignment of what a pointer is relative to [bytes]."""
+        if base in self.kernel.variables:
+            return self.kernel.variables[base][1]
+        return ALIGNMENT
+
     def truth(self, instruction: Instruction, guard: Register) -> Mask:
         """Return in which threads a predicate holds."""
-        word = self.read(instruction, guard, 1)
+        word = self.read(instruction, Register(guard.name), 1)
         if word.codes is not None and (word.codes[self.running] < LAST_CONSTANT).any():
             raise self.not_known(instruction, word.codes, "a guard")
         truth = word.numbers.astype(bool)
@@ -276,11 +284,6 @@ class Machine:
         return None
 
     def _address_of(self, instruction: Instruction, operand: Symbol, bits: int) -> Word:
-        if operand.name not in self.places:
+        if operand.name not in self.extents:
             raise self.unsupported(instruction, f"{operand.name} is no shared variable")
-        return Word(
-            bits,
-            np.full(self.threads, self.places[operand.name], np.uint64),
-            None,
-            "shared",
-        )
+        return Word(bits, np.zeros(self.threads, np.uint64), None, operand.name)

@@ -5,7 +5,7 @@ import numpy as np
 from .arithmetic import kind_of, operands
 from .machine import WARP, Machine
 from .memory import Indices
-from .syntax import Instruction, Operand, Pair, Register, Vector
+from .syntax import Instruction, Operand, Pair, Vector
 from .word import Mask, Word, codes_of, from_codes, number, unknown
 
 
@@ -60,9 +60,6 @@ def selp(machine: Machine, instruction: Instruction) -> None:
     a, b, choice = operands(machine, instruction, bits, bits, 1)
     if choice.codes is None:
         truth = choice.numbers.astype(bool)
-        last = instruction.operands[3]
-        if isinstance(last, Register) and last.negated:
-            truth = ~truth
         result = machine.select(truth, a, b)
     else:
         result = machine.opaque(instruction, bits, "a choice that depends on data")
@@ -99,7 +96,7 @@ def resize(
         return word
     if word.base is not None:
         # an address in shared memory is below 2**31
-        if bits > word.bits and word.base == "shared":
+        if bits > word.bits and word.base in machine.extents:
             return Word(bits, word.numbers, None, word.base)
         return machine.opaque(instruction, bits, "a pointer of another width")
     if bits < word.bits:

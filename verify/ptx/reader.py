@@ -19,6 +19,7 @@ from .syntax import (
     Pair,
     Register,
     Symbol,
+    Unread,
     Vector,
 )
 
@@ -32,6 +33,7 @@ _PARAMETER = re.compile(r"\.param\s+\.(\w+)(.*?)([\w$%.]+)\s*$", re.DOTALL)
 _THREADS = re.compile(r"\.reqntid\s+(\d+)(?:\s*,\s*(\d+))?(?:\s*,\s*(\d+))?")
 _DECLARED = re.compile(r"\.reg\s+\.(\w+)\s+(.*)$", re.DOTALL)
 _FAMILY = re.compile(r"([%\w$.]+?)<(\d+)>$")
+_REMARK = re.compile(r"\.(loc|file|pragma)\b")
 _GUARD = re.compile(r"@(!?)([%\w$.]+)\s+")
 _LABEL = re.compile(r"\s*([\w$]+)\s*:(?!:)")
 _NUMBER = re.compile(r"-?(0[xX][0-9a-fA-F]+|\d+)U?$")
@@ -150,7 +152,7 @@ class _Body:
                     return
                 self.scopes.pop()
                 continue
-            if text.startswith((".loc", ".file", ".pragma"), self.place):
+            if _REMARK.match(text, self.place):
                 end = text.find("\n", self.place)
                 self.place = len(text) if end < 0 else end
                 continue
@@ -183,7 +185,9 @@ class _Body:
         elif ".shared" in text and text.startswith("."):
             self.shared.append(text)
         elif text.startswith("."):
-            raise _error("an instruction", text, line, "only .reg and .shared here")
+            # a directive with a meaning that is not modelled
+            opcode = text.partition(" ")[0]
+            self.body.append(Instruction(line, text, None, opcode, ()))
         else:
             self.body.append(self._instruction(text, line))
 
@@ -229,26 +233,26 @@ class _Body:
     def _operand(self, text: str) -> Operand:
         first = text[0]
         if first == "[":
+            if text[-1] != "]":
+                raise ValueError(f"{text} is no address")
             match = _ADDRESS.match(text[1:-1].strip())
-            if match is None or text[-1] != "]":
-                raise ValueError(f"{text} is no address")
-            base = self._operand(match[1])
-            if not isinstance(base, Register | Symbol | Immediate):
-                raise ValueError(f"{text} is no address")
+            base = self._operand(match[1]) if match else None
+            if match is None or not isinstance(base, Register | Symbol | Immediate):
+                return Unread(text)
             return Address(base, int(match[2] or "0", 0))
         if first == "{":
             if text[-1] != "}":
                 raise ValueError(f"{text} is no vector")
             items = [self._operand(part) for part in _split(text[1:-1])]
             if not all(isinstance(i, Register | Immediate | None) for i in items):
-                raise ValueError(f"{text} holds something else than registers")
+                return Unread(text)
             return Vector(tuple(items))  # type: ignore[arg-type]
         if text == "_":
             return None
         if "|" in text:
             pair = [self._operand(part.strip()) for part in text.split("|")]
             if len(pair) != 2 or not all(isinstance(p, Register | None) for p in pair):
-                raise ValueError(f"{text} is no pair of registers")
+                return Unread(text)
             return Pair(*pair)  # type: ignore[arg-type]
         if first == "!":
             return self._register(text[1:].strip(), True)

@@ -51,7 +51,14 @@ class Pair:
     second: Register | None
 
 
-Operand = Register | Immediate | Symbol | Address | Vector | Pair | None
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """An operand of a form that no modelled instruction has."""
+
+    text: str
+
+
+Operand = Unread | Register | Immediate | Symbol | Address | Vector | Pair | None
 
 
 @dataclass(frozen=True)

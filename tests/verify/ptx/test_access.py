@@ -114,7 +114,7 @@ def test_store_matrix_is_the_inverse(run: Run, transposed: str, count: int) -> N
     [
         ("ldmatrix.sync.aligned.m16n16.x1.shared.b8 {%r5}, [%r3];", "this shape"),
         ("@%p1 ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r5}, [%r3];", "all lanes"),
-        ("ld.shared.b32 %r5, [%rd3];", "part of a pointer"),
+        ("ld.shared.b32 %r5, [%rd3];", "a pointer to the input"),
         ("ld.shared.b32 %r5, [%r1];", "no pointer as an address"),
         ("ld.shared.b32 %r5, [%r2];", "an address depends on data"),
         ("st.shared.b64 [%r3], %rd3;", "a pointer is stored"),
@@ -127,6 +127,25 @@ def test_store_matrix_is_the_inverse(run: Run, transposed: str, count: int) -> N
 def test_what_is_not_modelled(run: Run, text: str, message: str) -> None:
     with pytest.raises(UnsupportedError, match=message):
         run(LOAD + "st.shared.b32 [%r4], 0; setp.eq.u32 %p1, %r1, 0;" + text)
+
+
+def test_a_variable_ends_where_the_next_begins(run: Run) -> None:
+    text = """
+    .shared .align 16 .b8 one[128]; .shared .align 16 .b8 two[128];
+    mov.b32 %r5, one; mad.lo.s32 %r6, %r1, 4, %r5; st.shared.b32 [%r6+16], 0;"""
+    with pytest.raises(FaultError, match="outside shared memory: thread 28"):
+        run(text)
+
+
+def test_an_access_wider_than_the_alignment(run: Run) -> None:
+    text = ".shared .align 4 .b8 one[128]; st.shared.b64 [one], 0;"
+    with pytest.raises(UnsupportedError, match="aligned to 4 bytes only"):
+        run(text)
+
+
+def test_addresses_of_64_bits(run: Run) -> None:
+    text = "cvt.u64.u32 %rd5, %r4; st.shared.b32 [%rd5], %r2; ld.shared.b32 %r5, [%r4];"
+    assert codes(run(LOAD + text), "%r5") == [1, 2, 3, 4]
 
 
 def test_rows_of_matrices_are_aligned(run: Run) -> None:

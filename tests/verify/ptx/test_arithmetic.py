@@ -131,7 +131,7 @@ def test_comparisons(
 def test_pointers_keep_their_base(run: Run) -> None:
     text = "add.s64 %rd5, %rd3, 8; sub.s64 %rd6, %rd5, 4; sub.s64 %rd7, %rd6, %rd3;"
     registers = run(text).registers
-    assert registers["%rd6"].base == "input"
+    assert registers["%rd6"].base == "the input"
     assert registers["%rd6"].numbers.tolist() == [4 * t + 4 for t in range(32)]
     assert registers["%rd7"].is_number
     assert set(registers["%rd7"].numbers.tolist()) == {4}

@@ -152,6 +152,8 @@ def test_faults(old: str, new: str, kind: str) -> None:
         ("ld.global.relaxed.gpu.b32 %r2, [%rd3];", "modifier .relaxed"),
         ("wgmma.fence.sync.aligned;", "unknown opcode"),
         ("bar.sync 0, 16;", "a barrier of some threads"),
+        (".local .b8 depot[16];", "line 14: `.local`: unknown opcode"),
+        ("cp.async.bulk.tensor.2d [%r1], [%rd1, {%r2, %r3}], [%r3];", "unknown opcode"),
     ],
 )
 def test_what_is_not_modelled_is_unknown(new: str, reason: str) -> None:

@@ -164,13 +164,13 @@ def test_a_choice_by_mask(run: Run) -> None:
 def test_low_bits_of_pointers(run: Run) -> None:
     text = "mov.b32 %r2, smem; or.b32 %r3, %r2, 12; xor.b32 %r4, %r3, 4;"
     registers = run(text).registers
-    assert registers["%r4"].base == "shared"
+    assert registers["%r4"].base == "smem"
     assert set(registers["%r4"].numbers.tolist()) == {8}
     text = "mov.b32 %r2, smem; or.b32 %r3, %r2, 16;"
     assert run(text).registers["%r3"].base is None
     text = "and.b64 %rd5, %rd3, -16;"
     found = run(text).registers["%rd5"]
-    assert found.base == "input"
+    assert found.base == "the input"
     assert found.numbers.tolist() == [4 * t & -16 for t in range(32)]
 
 

@@ -62,6 +62,8 @@ def test_a_pointer_in_some_threads(run: Run) -> None:
         ("mov.b32 %r2, elsewhere;", "elsewhere is no shared variable"),
         ("mov.b32 5, %r1;", "a register was needed"),
         ("mov.b32 %r2, [%r1];", "this form of operand"),
+        ("mov.b32 %r2, [%r1, {%r2}];", "this form of operand"),
+        ("selp.b32 %r2, 1, 2, !%p1;", "this form of operand"),
     ],
 )
 def test_operands_that_do_not_fit(run: Run, text: str, message: str) -> None:
@@ -80,6 +82,11 @@ def test_shared_variables_have_places(run: Run) -> None:
     .shared .b64 one;
     mov.b32 %r2, mine; mov.b32 %r3, one; mov.b32 %r4, smem;"""
     machine = run(text)
-    assert machine.places == {"smem": 0, "mine": 4096, "one": 4112}
-    assert machine.shared.size == 4120
-    assert set(machine.registers["%r3"].numbers.tolist()) == {4112}
+    assert machine.extents == {
+        "smem": (0, 4096),
+        "mine": (4096, 4108),
+        "one": (4108, 4116),
+    }
+    assert machine.shared.size == 4116
+    assert machine.registers["%r3"].base == "one"
+    assert [machine.alignment(n) for n in ("mine", "one", "smem")] == [8, 8, 16]
