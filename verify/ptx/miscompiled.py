@@ -38,6 +38,17 @@ def _flat(register: list[int], lane: list[int]) -> Encoding:
     }
 
 
+def _blocked(own: list[int], lanes: list[int], order: list[int]) -> Encoding:
+    """Return a blocked layout of one warp."""
+    return {
+        "kind": "blocked",
+        "size_per_thread": own,
+        "threads_per_warp": lanes,
+        "warps_per_cta": [1, 1],
+        "order": order,
+    }
+
+
 MISCOMPILED: Final = (
     Miscompiled(
         "bytes swapped twice",
@@ -47,6 +58,18 @@ MISCOMPILED: Final = (
             _flat([1, 2, 4], [8, 16, 32, 64, 128]),
             _flat([2, 1, 8], [4, 16, 32, 64, 128]),
             (256,),
+            8,
+            1,
+        ),
+    ),
+    Miscompiled(
+        "bytes swapped twice, between blocked layouts",
+        ("3.6.0", "3.7.1"),
+        ("3.8.0", "3.9.0"),
+        Conversion(
+            _blocked([4, 2], [4, 8], [1, 0]),
+            _blocked([2, 4], [8, 4], [0, 1]),
+            (16, 16),
             8,
             1,
         ),
