@@ -6,12 +6,12 @@ F2 algebra, ``explain`` says it in words, ``counts`` adds up what a thread execu
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from algebra.affine import AffineLayout
 from algebra.errors import OutOfRangeError
 from algebra.swizzle import Swizzling
 from algebra.verdict import Verdict
-from compiler.codegen.gluon.emission import Emission, emit
 from compiler.cost import Device, cost, device
 
 from .copies import with_copies, without_copies
@@ -33,6 +33,9 @@ from .warp_factors import Blocks, least_shuffles, with_full_rank, within_warp
 from .warp_plan import warp_plans
 from .words import Program
 from .work import estimate, runs_within_warp, work
+
+if TYPE_CHECKING:
+    from compiler.codegen.gluon.emission import Emission
 
 ELEMENT_BITS = (8, 16, 32, 64, 128)
 
@@ -120,7 +123,7 @@ class Plan:
 
     def emit(
         self, form: str = "hardware", *, name: str = "convert", repeated: bool = True
-    ) -> Emission:
+    ) -> "Emission":
         """Return a Gluon function that carries out the plan.
 
         Args:
@@ -135,6 +138,8 @@ class Plan:
             UnsupportedLayoutError: elements of 128 bits, other blocks' memory, more
                 than 48 KiB of it, or layouts that the form cannot express.
         """
+        from compiler.codegen.gluon.emission import emit  # the door to Triton
+
         return emit(
             self.steps,
             self.src,
