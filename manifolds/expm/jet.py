@@ -18,27 +18,32 @@ same evaluation by hand.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
 from .scheme import Row, Scheme, choose, squarings
 
+CUBED_SAFELY = 1e6
+"""Norms below it have cubes far from overflow."""
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How one batch of matrices is exponentiated.
+    """How one batch of matrices, and no other, is exponentiated.
 
     Args:
         scheme: The polynomial for all of them.
         halvings: How often each matrix is halved before and squared after [batch].
         broken: Positions of the matrices that hold NaN or infinity.
+        powers: Square and cube before scaling, where they decided on it.
     """
 
     scheme: Scheme
     halvings: tuple[int, ...]
     broken: tuple[int, ...]
+    powers: tuple[Tensor, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +59,13 @@ class Tape:
 
 
 def make_plan(matrices: Tensor, order: int = 1) -> Plan:
-    """Choose scheme and scaling by the largest absolute column sum.
+    """Choose scheme and scaling by the largest absolute column sums.
+
+    A dense skew matrix has a norm far above its largest eigenvalue. Where it would
+    have to be scaled more than once, the square and the cube are made first: all powers
+    but the first are bounded by those of ``max(|A^2|^(1/2), |A^3|^(1/3))``, which asks
+    for fewer halvings. (A derivative has first powers of A in it, so its bound is taken
+    one order higher.)
 
     Args:
         matrices: Real or complex floating point [batch, n, n].
@@ -64,14 +75,35 @@ def make_plan(matrices: Tensor, order: int = 1) -> Plan:
         The plan; reading the norms waits for the device.
     """
     roundoff = torch.finfo(matrices.dtype).eps / 2
-    norms = matrices.abs().sum(-2).amax(-1).tolist()
+    norms = one_norms(matrices).tolist()
     limit = torch.finfo(matrices.dtype).max
     largest = max((norm for norm in norms if norm <= limit), default=0.0)
+    halvings = [squarings(norm, order, roundoff) for norm in norms]
+    powers: tuple[Tensor, ...] = ()
+    if max(halvings, default=0) > 1 and largest < CUBED_SAFELY:
+        square, cube = torch.empty_like(matrices), torch.empty_like(matrices)
+        add_product(square, matrices, matrices, 0)
+        add_product(cube, square, matrices, 0)
+        powers = square, cube
+        roots = torch.maximum(one_norms(square) ** (1 / 2), one_norms(cube) ** (1 / 3))
+        fewer = [squarings(root, order + 1, roundoff) for root in roots.tolist()]
+        halvings = [min(pair) for pair in zip(halvings, fewer, strict=True)]
     return Plan(
         choose(largest, order, roundoff),
-        tuple(squarings(norm, order, roundoff) for norm in norms),
+        tuple(halvings),
         tuple(i for i, norm in enumerate(norms) if not norm <= limit),
+        powers,
     )
+
+
+def one_norms(matrices: Tensor) -> Tensor:
+    """Return the largest absolute column sum of each matrix [batch].
+
+    Example:
+        >>> one_norms(torch.tensor([[[1.0, -2.0], [3.0, 4.0]]])).tolist()
+        [6.0]
+    """
+    return matrices.abs().sum(-2).amax(-1)
 
 
 def parts(mask: int) -> Iterator[int]:
@@ -99,7 +131,8 @@ def exp_of_jet(jet: Sequence[Tensor], plan: Plan) -> tuple[list[Tensor], Tape]:
         The 2**k components and the tape of component 0.
     """
     evaluation = _Evaluation(plan, len(jet), None)
-    return evaluation.run(jet), Tape(plan, tuple(evaluation.recorded))
+    components = evaluation.run(jet)
+    return components, Tape(replace(plan, powers=()), tuple(evaluation.recorded))
 
 
 def derivative_from_tape(tape: Tape, direction: Tensor) -> Tensor:
@@ -146,7 +179,8 @@ class _Evaluation:
             rights = lefts if left == right else self.combine(registers, right)
             if not last:
                 result = [x[position] if x.numel() else x for x in registers]
-            self.multiply(lefts, rights, result, accumulate=last)
+            known = self.power(position)
+            self.multiply(lefts, rights, result, accumulate=last, known=known)
         if not scheme.products:
             result = self.combine(registers, scheme.result, fresh=True)
         return self.square(result)
@@ -162,6 +196,13 @@ class _Evaluation:
         powers = [0.5**count for count in halvings]
         scales = torch.tensor(powers, dtype=like.real.dtype, device=like.device)
         return scales.view(-1, 1, 1)
+
+    def power(self, register: int) -> Tensor | None:
+        """Return the scaled power of component 0 if the plan has it."""
+        powers = self.plan.powers
+        if self.replayed or not 2 <= register < 2 + len(powers):
+            return None
+        return powers[register - 2] * self.scales(powers[0]) ** register
 
     def combine(
         self, registers: Sequence[Tensor], row: Row, fresh: bool = False
@@ -192,14 +233,21 @@ class _Evaluation:
         rights: Sequence[Tensor],
         target: Sequence[Tensor],
         accumulate: bool,
+        known: Tensor | None = None,
     ) -> None:
-        """Write the product of two jets to the target, or add it."""
+        """Write the product of two jets to the target, or add it.
+
+        Component 0 may be known already.
+        """
         if self.replayed:
             left, right = next(self.factors)
             lefts, rights = [left, *lefts[1:]], [right, *rights[1:]]
         else:
             self.recorded.append((lefts[0], rights[0]))
         for mask in self.masks:
+            if mask == 0 and known is not None:
+                target[0].copy_(known)
+                continue
             beta = int(accumulate)
             for part in parts(mask):
                 add_product(target[mask], lefts[part], rights[mask ^ part], beta)
