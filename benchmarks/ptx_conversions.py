@@ -5,7 +5,8 @@ r"""Is what Triton emits for random layout conversions right, in every released 
 
 Each conversion is compiled to PTX by the wheel, in a process of its own, and proved
 from the text. Conversion number i of a seed is always the same, so a run that was cut
-short goes on where the JSON file ends. ``--seconds`` is shared by the wheels.
+short goes on where the JSON file ends. ``--seconds`` is shared by the wheels. Times of
+proofs are processor time.
 """
 
 import argparse
@@ -65,6 +66,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, help="stop after this time")
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--json", type=Path, help="results; continued if it exists")
+    parser.add_argument("--merge", type=Path, help="take other wheels from here")
     parser.add_argument("--commit", help="recorded where git is not at hand")
     options = parser.parse_args()
     record = start(options)
@@ -79,6 +81,8 @@ def main() -> int:
             TimeElapsedColumn(),
         ) as progress,
     ):
+        if options.merge:
+            save(options, record)
         for left, path in zip(range(len(wheels), 0, -1), wheels, strict=True):
             now = time.monotonic()
             until = now + (deadline - now) / left
@@ -91,11 +95,8 @@ def start(options: argparse.Namespace) -> dict[str, Any]:
     fresh = {
         "question": "Is the PTX that Triton emits for random conversions right?",
         "command": "python benchmarks/ptx_conversions.py",
-        "commit": options.commit or commit(),
         "seed": options.seed,
         "arch": options.arch,
-        "python": sys.version.split()[0],
-        "processor": processor(),
         "wheels": {},
     }
     if options.json and options.json.exists():
@@ -103,6 +104,11 @@ def start(options: argparse.Namespace) -> dict[str, Any]:
         if (found["seed"], found["arch"]) != (options.seed, options.arch):
             raise SystemExit(f"{options.json} is about another seed or architecture")
         fresh["wheels"] = found["wheels"]
+    if options.merge:
+        other = json.loads(options.merge.read_text())
+        if (other["seed"], other["arch"]) != (options.seed, options.arch):
+            raise SystemExit(f"{options.merge} is about another seed or architecture")
+        fresh["wheels"] |= other["wheels"]
     return fresh
 
 
@@ -117,6 +123,12 @@ def run(
     """Judge the conversions of one wheel that are not yet in the record."""
     version = pool.submit(version_of, path).result()
     found = record["wheels"].setdefault(version, empty())
+    for name, value in (
+        ("commits", options.commit or commit()),
+        ("processors", processor()),
+    ):
+        if found["cases"] < options.count and value not in found[name]:
+            found[name].append(value)
     task = progress.add_task(version, total=options.count, completed=found["cases"])
     starts = range(found["cases"], options.count, BATCH)
     waiting = []
@@ -157,6 +169,8 @@ def conversions(seed: int, first: int, last: int) -> Iterator[Any]:
 def empty() -> dict[str, Any]:
     """Return the numbers of no conversion."""
     return {
+        "commits": [],
+        "processors": [],
         "cases": 0,
         "verdicts": {},
         "kernels_with": {},

@@ -25,6 +25,11 @@ Four obligations:
 3. The elements that a thread loads are those that ``src`` gives it; the elements of the
    registers that it stores are those that ``dst`` gives it.
 4. No race, no read of unwritten memory, nothing outside a buffer, no misaligned access.
+
+What is not covered: what the assembler makes of the text; several CTAs; loops; copies
+by other units (``cp.async``, TMA); elements narrower than a byte; arithmetic on
+elements. Where the model has no answer, one random input is tried, and a fault that it
+shows is still a refutation.
 """
 
 import time

@@ -4,7 +4,8 @@ Two accesses by different threads are *ordered* if a barrier of the CTA lies bet
 them, or a barrier of their warp where both are in it. An access that is not ordered
 after an earlier write of the same byte, or a write not ordered after an earlier read,
 is a race, unless every order gives the same bytes: threads that hold copies of the same
-element may write it to the same place.
+element may write it to the same place. (The memory model of PTX gives such writes of
+one size a meaning; for writes of mixed sizes we take it that equal bytes commute.)
 
 Each byte has a summary of its last write and its last reads. The summary can only err
 on the side of suspicion; a suspect is then looked up in the log of all accesses since
