@@ -15,8 +15,7 @@ def numbers(folder: Path) -> list[tuple[int, float]]:
     return [(row.iteration, row.loss) for row in read(folder / CSV)]
 
 
-@pytest.mark.parametrize("stop", [1, 4, 6])
-@pytest.mark.parametrize("model", ["dtriv", "lstm"])
+@pytest.mark.parametrize(("model", "stop"), [("dtriv", 3), ("dtriv", 4), ("lstm", 5)])
 def test_a_stopped_run_goes_on_as_if_it_were_not(
     tmp_path: Path, model: str, stop: int
 ) -> None:
