@@ -20,6 +20,8 @@ def run_torch(source: torch.Tensor, target: torch.Tensor, map: IndexMap) -> None
     map, group_bytes = coarsen_to(map, width, max(width, 8))
     shape = (-1, 1 << map.bits, max(group_bytes // 8, 1))
     dtype = _INTEGERS[min(group_bytes, 8)]
+    if source.storage_offset() * width % dtype.itemsize:
+        source = source.clone()
     groups = _as_bytes(source).view(dtype).view(shape)
     result = groups[:, gather_index(map.invert(), source.device)]
     _as_bytes(target).copy_(result.reshape(-1).view(torch.uint8))

@@ -32,3 +32,11 @@ def test_moves_elements_of_any_width(dtype: torch.dtype) -> None:
     run_torch(source, target, IndexMap((4, 2, 1), offset=7))
     order = [7, 3, 5, 1, 6, 2, 4, 0]
     assert torch.equal(target.view(2, 8)[:, order], source.view(2, 8))
+
+
+@pytest.mark.parametrize("start", range(1, 9))
+def test_groups_may_begin_anywhere_in_their_storage(start: int) -> None:
+    source = torch.arange(16 + start, dtype=torch.int8)[start:]
+    target = torch.zeros_like(source)
+    run_torch(source, target, IndexMap((1, 2, 4), offset=0))
+    assert torch.equal(target, source)
