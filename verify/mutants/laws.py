@@ -135,7 +135,10 @@ def quotient_is_right(
 def restriction_is_right(
     whole: LinearLayout, part: LinearLayout, ins: Sequence[str], outs: Sequence[str]
 ) -> Verdict:
-    """Decide whether ``part`` is ``whole`` on some in-dims, seen in some out-dims."""
+    """Decide whether ``part`` is ``whole`` on some in-dims, seen in some out-dims.
+
+    The out-dims are in the order of ``whole``, which numbers the positions.
+    """
     zero = dict.fromkeys(whole.in_names, 0)
     for point in unit_points(part):
         image = whole.apply({**zero, **point})
@@ -148,6 +151,9 @@ def restriction_is_right(
     sizes = {name: whole.out_dims[name] for name in outs}
     if part.out_dims != sizes:
         return Refuted(_outside(sizes, part.out_dims, "out_dim"))
+    order = [name for name in whole.out_names if name in sizes]
+    if list(part.out_names) != order:
+        return Refuted(element({}, order, list(part.out_names)))
     return Proved(METHOD)
 
 

@@ -57,6 +57,18 @@ def test_what_has_the_wrong_dims_is_refuted() -> None:
     )
 
 
+def test_a_restriction_keeps_the_order_of_its_out_dims() -> None:
+    whole = LinearLayout.from_bases(
+        {"lane": [[1, 1]]}, {"dim0": 2, "dim1": 2}, require_surjective=False
+    )
+    turned = whole.transpose_outs(["dim1", "dim0"])
+    dims = ["lane"], ["dim1", "dim0"]
+    assert isinstance(laws.restriction_is_right(whole, whole, *dims), Proved)
+    verdict = laws.restriction_is_right(whole, turned, *dims)
+    assert isinstance(verdict, Refuted)
+    assert verdict.counterexample["expected"] == ["dim0", "dim1"]
+
+
 def test_compositions_are_refused_exactly_outside_the_domain() -> None:
     small = LinearLayout.identity_1d(2, "dim0", "offset")
     fits = LinearLayout.identity_1d(4, "dim0", "offset")
