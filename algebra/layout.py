@@ -384,9 +384,10 @@ class LinearLayout:
             OutOfRangeError: ``index`` is not a bit of ``in_dim``.
         """
         columns = self.in_columns(in_dim)
-        if not 0 <= index < len(columns):
+        if not isinstance(index, int) or not 0 <= index < len(columns):
             raise OutOfRangeError(
-                f"in-dim {in_dim} has bits 0 to {len(columns) - 1}, got index={index}",
+                f"in-dim {in_dim} has bits 0 to {len(columns) - 1}, got "
+                f"index={index!r}",
                 in_dim=in_dim,
                 index=index,
             )
@@ -431,7 +432,9 @@ class LinearLayout:
                 shift += bits
         except (KeyError, IndexError, TypeError) as error:
             raise _bad_point(self, point) from error
-        if not isinstance(point, Mapping) or len(point) != len(self.in_names):
+        if len(point) != len(self.in_names) or not (
+            type(point) is dict or isinstance(point, Mapping)
+        ):
             raise _bad_point(self, point)
         columns = self.columns
         image = 0
