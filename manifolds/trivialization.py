@@ -129,7 +129,9 @@ class Trivialization(nn.Module):
             )
         charts = self.manifold.charts
         parts = zip(charts, self.base, coordinates, strict=True)
-        weight = self.manifold.join([c.move(p, y) for c, p, y in parts])
+        # a product in half precision is not orthogonal
+        with torch.autocast(coordinates[0].device.type, enabled=False):
+            weight = self.manifold.join([c.move(p, y) for c, p, y in parts])
         return weight if self.rounded_to is None else weight.to(self.rounded_to)
 
     def right_inverse(self, weight: Tensor) -> Tensor | tuple[Tensor, ...]:

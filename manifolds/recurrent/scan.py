@@ -32,6 +32,9 @@ def scan(
 
     Law: equals the loop over ``modrelu(x_t + h @ weight, bias)``, gradients included.
 
+    Autocast does not reach into it: rounding to half precision at each step would not
+    keep norms.
+
     Args:
         inputs: x, the projected inputs of all steps, packed [rows, n].
         start: h before the first step [batch_sizes[0], n].
@@ -48,9 +51,11 @@ def scan(
         tensor([2., 3., 4.])
     """
     sizes = tuple(batch_sizes)
-    states: Tensor = _Scan.apply(  # type: ignore[no-untyped-call]
-        inputs, start, weight, bias, sizes
-    )
+    inputs, start = inputs.to(weight.dtype), start.to(weight.dtype)
+    with torch.autocast(inputs.device.type, enabled=False):
+        states: Tensor = _Scan.apply(  # type: ignore[no-untyped-call]
+            inputs, start, weight, bias, sizes
+        )
     return states
 
 
@@ -77,6 +82,11 @@ class _Scan(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        with torch.autocast(gradient.device.type, enabled=False):
+            return _Scan.adjoint(ctx, gradient)
+
+    @staticmethod
+    def adjoint(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         states, start, weight, bias = ctx.saved_tensors
         sizes = ctx.sizes
         before = torch.empty_like(states)

@@ -208,6 +208,15 @@ def test_assignment_of_what_is_not_orthogonal() -> None:
     assert SO().in_manifold(layer.weight) == (torch.linalg.det(kept) > 0)
 
 
+def test_autocast_does_not_lower_the_precision() -> None:
+    layer = orthogonal(nn.Linear(8, 8), init="henaff")
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        inside = layer.weight
+        assert layer(torch.ones(1, 8)).dtype == torch.bfloat16
+    assert torch.equal(inside, layer.weight)
+    assert O().in_manifold(inside)
+
+
 def test_nan_in_the_parameter_gives_nan() -> None:
     layer = orthogonal(nn.Linear(3, 3))
     (free,) = trivialization_parameters(layer, "weight")

@@ -140,6 +140,21 @@ def test_dynamic_training_stays_orthogonal() -> None:
     assert SO().in_manifold(rnn.cells[0].recurrent)
 
 
+def test_autocast_does_not_reach_the_recurrence() -> None:
+    rnn: Any = ExpRNN(3, 16)
+    x = torch.randn(50, 2, 3)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        states, _ = rnn(x)
+        states.square().sum().backward()
+    assert states.dtype == torch.float32
+    with torch.no_grad():
+        rnn.cells[0].kernel.copy_(torch.zeros(3, 16))
+    start = torch.randn(1, 2, 16)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        inside = rnn(x, start)[0]
+    torch.testing.assert_close(inside, rnn(x, start)[0])
+
+
 def test_groups() -> None:
     model = torch.nn.Sequential(ExpRNN(2, 4), torch.nn.Linear(4, 1))
     plain, slow = parameter_groups(model, 1.0)
