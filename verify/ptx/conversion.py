@@ -39,7 +39,7 @@ from dataclasses import replace
 import numpy as np
 
 from algebra import AffineLayout, DimMismatchError, LinearLayout
-from algebra.dims import BLOCK, LANE, REGISTER, WARP
+from algebra.dims import BLOCK, LANE, REGISTER, WARP, standard_out_dim_names
 from algebra.verdict import Proved, Refuted, Unknown, Verdict
 
 from .buffers import INPUT, OUTPUT, Buffers
@@ -70,9 +70,10 @@ def prove_conversion(
     Args:
         ptx: Text of a module with the kernel as its first entry.
         src: Map from register, lane and warp to the coordinates of the element that a
-            thread loads; ``dim0`` is the slowest dim of the row-major input.
+            thread loads. In memory ``dim0`` is the slowest dim; dims with other names
+            are taken in the order of ``src``.
         dst: Likewise for what a thread stores.
-        element_bits: Width of an element; 8, 16, 32 or 64 [bits].
+        element_bits: Width of an element; 8, 16, 32, 64 or 128 [bits].
         shared_bytes: Size of the dynamic shared memory at launch [bytes].
         parameters: Positions of the pointers to input and output.
 
@@ -102,8 +103,9 @@ def prove_conversion(
         'exhaustive execution of all threads'
     """
     started = time.perf_counter()
-    loaded = _places(src)
-    stored = _places(dst)
+    order = _order(src)
+    loaded = _places(src, order)
+    stored = _places(dst, order)
     elements = _check(src, dst, loaded, stored, element_bits)
     kernel = parse(ptx)
     threads = loaded.shape[0]
@@ -162,13 +164,24 @@ def _run(machine: Machine) -> Refuted | Unknown | None:
     return None
 
 
-def _places(layout: Layout) -> Indices:
+def _linear(layout: Layout) -> LinearLayout:
+    return layout.linear if isinstance(layout, AffineLayout) else layout
+
+
+def _order(src: Layout) -> tuple[str, ...]:
+    """Return the names of the tensor's dims, the slowest in memory first."""
+    names = _linear(src).out_names
+    standard = standard_out_dim_names(len(names))
+    return standard if set(names) == set(standard) else names
+
+
+def _places(layout: Layout, order: tuple[str, ...]) -> Indices:
     """Return the row-major index of each register's element [threads, registers]."""
-    linear = layout.linear if isinstance(layout, AffineLayout) else layout
-    strides, size = {}, 1
-    for name in reversed(linear.out_names):
+    linear = _linear(layout)
+    strides, size = {name: 0 for name in linear.out_names}, 1
+    for name in reversed(order):
         strides[name] = size
-        size *= linear.out_dims[name]
+        size *= linear.out_dims.get(name, 1)
     start = 0
     if isinstance(layout, AffineLayout):
         start = sum(strides[d] * layout.offset.get(d, 0) for d in strides)
@@ -194,7 +207,7 @@ def _check(
     """Return the number of elements; raise where the question makes no sense."""
     sides = {}
     for name, layout in (("src", src), ("dst", dst)):
-        linear = layout.linear if isinstance(layout, AffineLayout) else layout
+        linear = _linear(layout)
         if linear.has_in_dim(BLOCK) and linear.get_in_dim_size(BLOCK) > 1:
             raise DimMismatchError(
                 f"needed layouts of one CTA, got block={linear.get_in_dim_size(BLOCK)} "
@@ -216,9 +229,9 @@ def _check(
             src=loaded.shape[0],
             dst=stored.shape[0],
         )
-    if element_bits not in (8, 16, 32, 64):
+    if element_bits not in (8, 16, 32, 64, 128):
         raise DimMismatchError(
-            "needed elements of 8, 16, 32 or 64 bits, got "
+            "needed elements of 8, 16, 32, 64 or 128 bits, got "
             f"element_bits={element_bits}; pack them first",
             element_bits=element_bits,
         )

@@ -203,6 +203,31 @@ def test_an_affine_destination() -> None:
     assert isinstance(prove_conversion(text, LANES, flipped, 32), Proved)
 
 
+def test_elements_of_16_bytes() -> None:
+    text = COPY.replace("%r1, 4,", "%r1, 16,")
+    text = text.replace("ld.global.b32 %r2,", "ld.global.v4.b32 {%r2, %r3, %r4, %r5},")
+    halves = ("[%rd4], {%r2, %r3};", "[%rd4+8], {%r4, %r5};")
+    text = text.replace(
+        "st.global.b32 [%rd4], %r2;",
+        "\n".join("st.global.v2.b32 " + half for half in halves),
+    )
+    assert isinstance(prove_conversion(text, LANES, LANES, 128), Proved)
+    swapped = text.replace("{%r4, %r5};", "{%r5, %r4};")
+    verdict = prove_conversion(swapped, LANES, LANES, 128)
+    assert isinstance(verdict, Refuted)
+    assert verdict.counterexample.expected == "byte 8 of element 0"
+
+
+def test_the_order_in_which_a_layout_lists_its_dims(
+    outcomes: dict[str, Outcome],
+) -> None:
+    outcome = outcomes["shared"]
+    src, dst = outcome.conversion.layouts("3.7")
+    for one in (src, src.transpose_outs(["dim1", "dim0"])):
+        for other in (dst, dst.transpose_outs(["dim1", "dim0"])):
+            assert isinstance(prove_conversion(outcome.ptx, one, other, 32), Proved)
+
+
 def test_an_empty_tensor_of_one_element() -> None:
     one = LinearLayout.from_bases({"lane": [[0]] * 5}, {"dim0": 1})
     text = COPY.replace("%r1, %tid.x", "%r1, 0")
