@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 from operator import index as as_int
 
+from .arguments import expect_names
 from .bits import log2
 from .errors import BasisError, DimMismatchError, NotPowerOfTwoError
 from .units import LOG2, SMALL
@@ -98,10 +99,10 @@ def _inferred_sizes(
             f"text out_dims={names!r}; write [{names!r}]",
             got=names,
         )
-    listed = list(names)
+    listed = expect_names("out_dims", names)
     if len(set(listed)) != len(listed):
         raise DimMismatchError(
-            f"out-dim names must differ, got out_dims={listed}", got=listed
+            f"out-dim names must differ, got out_dims={list(listed)}", got=listed
         )
     _check(bases, dict.fromkeys(listed))
     axes = list(zip(*vectors, strict=True)) or [()] * len(listed)

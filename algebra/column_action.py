@@ -193,10 +193,14 @@ def reg_perm_for_divide(
     Law: if ``layout`` permuted by any action is divisible by ``tile`` then it is so
     permuted by this one.
 
+    Raises:
+        DimMismatchError: ``layout`` has no in-dim ``register``.
+
     Source: Triton ``regPermForDivide``.
     """
     expect_layout("layout", layout)
     expect_layout("tile", tile)
+    layout.in_columns(REGISTER)
     bases = list(layout.bases[REGISTER])
     wanted = []
     for vector in tile.bases.get(REGISTER, ()):
