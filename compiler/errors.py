@@ -29,3 +29,7 @@ class BuildError(LayoutError, RuntimeError):
 
 class SimulationError(LayoutError, RuntimeError):
     """A plan breaks a rule of the hardware; ``step`` says where."""
+
+
+class PointwiseError(LayoutError):
+    """Pointwise work that a permutation cannot do on the way."""

@@ -76,3 +76,46 @@ def compile_kernel(
             target=GPUTarget("cuda", arch, 32),
             options={"num_warps": num_warps},
         )
+
+
+def compile_gluon(
+    kernel: Any,
+    signature: Mapping[str, str],
+    constants: Mapping[str, Any],
+    *,
+    aligned: Sequence[str] = (),
+    num_warps: int = 4,
+    arch: int = 90,
+) -> Any:
+    """Compile a ``@gluon.jit`` function for an NVIDIA GPU that need not be there.
+
+    The arguments are those of ``compile_kernel``.
+    """
+    from triton.experimental.gluon._runtime import GluonASTSource
+
+    names = list(kernel.arg_names)
+    source = GluonASTSource(
+        fn=kernel,
+        signature={**signature, **dict.fromkeys(constants, "constexpr")},
+        constexprs=dict(constants),
+        attrs={(names.index(name),): [["tt.divisibility", 16]] for name in aligned},
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # 3.9 advises on options that are not used
+        return triton.compile(
+            source,
+            target=GPUTarget("cuda", arch, 32),
+            options={"num_warps": num_warps},
+        )
+
+
+def relaunch(compiled: Any, programs: int, arguments: Sequence[Any]) -> None:
+    """Launch again what a first launch returned, without looking at the arguments.
+
+    Args:
+        compiled: The result of ``kernel[grid](...)``.
+        programs: Number of programs.
+        arguments: All arguments in the kernel's order, constants too, of the same
+            types and alignments as at the first launch.
+    """
+    compiled[(programs, 1, 1)](*arguments)

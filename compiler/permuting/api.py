@@ -4,12 +4,11 @@ from typing import TYPE_CHECKING
 
 from algebra import AffineLayout, LinearLayout
 
-from .index_map import IndexMap
-
 if TYPE_CHECKING:
     import torch
 
     from .execute import Backend
+    from .pointwise import Pointwise
 
 
 def permute(
@@ -18,6 +17,7 @@ def permute(
     out: "torch.Tensor | None" = None,
     *,
     backend: "Backend" = "auto",
+    pointwise: "Pointwise | None" = None,
 ) -> "torch.Tensor":
     """Move each element of a tensor to the place that a layout gives its index.
 
@@ -45,6 +45,8 @@ def permute(
             (where g++ is missing, PyTorch's indexing, with one warning). By name:
             ``"cpp"``, ``"triton"``, ``"interpreter"`` (the Triton kernel in Triton's
             interpreter, slow), ``"torch"``.
+        pointwise: Scale, bias and cast on the way. On an NVIDIA GPU that is one kernel,
+            elsewhere two steps. ``out`` has its dtype.
 
     Returns:
         ``out``, or a new contiguous tensor of the input's shape.
@@ -57,6 +59,7 @@ def permute(
         OutputError: ``out`` does not fit, or overlaps the input.
         BackendError: The backend does not run on the tensor's device.
         BuildError: ``backend="cpp"`` without a working compiler.
+        PointwiseError: ``pointwise`` does not fit the tensor.
 
     Example:
         >>> import torch
@@ -70,16 +73,6 @@ def permute(
     pass by the tile of ``compiler.permuting``.
     """
     # torch is loaded on the first call, not by `import compiler`
-    import torch
+    from .dispatch import dispatch
 
-    from .autograd import permute_differentiably
-    from .execute import check_out, check_size, check_tensor, permute_data
-
-    map = IndexMap.from_layout(layout)
-    tensor = check_tensor(tensor)
-    check_size(tensor, map)
-    if out is not None:
-        return permute_data(tensor, map, check_out(out, tensor), backend)
-    if torch.is_grad_enabled() and tensor.requires_grad:
-        return permute_differentiably(tensor, map, backend)
-    return permute_data(tensor, map, None, backend)
+    return dispatch(tensor, layout, out, backend, pointwise)

@@ -14,11 +14,14 @@ from .granularity import absorb_batch, coarsen_to
 from .index_map import IndexMap, table
 from .line_plan import plan_lines
 
-_LINE_BITS = {1: 6, 2: 6, 4: 5, 8: 4, 16: 3}
+_LINE_BITS = {1: 6, 2: 6, 4: 6, 8: 5, 16: 4}
 """Log2 of the line for each width [elements]."""
 
 _BLOCK_BYTES = 64
 """From this size on, groups are copied by memcpy [bytes]."""
+
+_LARGE_BYTES = 1 << 22
+"""From this size on, new memory is asked for in huge pages [bytes]."""
 
 _LARGEST_BLOCK_BYTES = 1 << 15
 """Copies are not longer, so that cores can share the work [bytes]."""
@@ -70,6 +73,12 @@ def run_cpp(source: torch.Tensor, target: torch.Tensor, map: IndexMap) -> None:
     )
 
 
+def prepare(target: torch.Tensor) -> None:
+    """Make new memory cheap to write for the first time."""
+    if target.nbytes >= _LARGE_BYTES:
+        load_kernels().permute_prepare(target.data_ptr(), target.nbytes)
+
+
 @cache
 def load_kernels() -> ctypes.CDLL:
     """Return the library of kernels; build it the first time.
@@ -85,6 +94,8 @@ def load_kernels() -> ctypes.CDLL:
         *(pointer, integer),
     ]
     library.permute_block.restype = None
+    library.permute_prepare.argtypes = [pointer, integer]
+    library.permute_prepare.restype = None
     for width in WIDTHS:
         function = getattr(library, f"permute_{width}")
         function.argtypes = [

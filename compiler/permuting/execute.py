@@ -14,7 +14,7 @@ from compiler.errors import (
     SizeMismatchError,
 )
 
-from .cpp_backend import load_kernels, run_cpp
+from .cpp_backend import load_kernels, prepare, run_cpp
 from .index_map import IndexMap
 from .torch_backend import run_torch
 
@@ -66,8 +66,10 @@ def check_size(tensor: torch.Tensor, map: IndexMap) -> None:
         )
 
 
-def check_out(out: object, tensor: torch.Tensor) -> torch.Tensor:
-    """Return ``out`` if it can take the result.
+def check_out(
+    out: object, tensor: torch.Tensor, *, dtype: torch.dtype | None = None
+) -> torch.Tensor:
+    """Return ``out`` if it can take the result, of the input's or another dtype.
 
     Raises:
         OutputError: Wrong shape, dtype, device or strides; or it shares memory with
@@ -78,12 +80,14 @@ def check_out(out: object, tensor: torch.Tensor) -> torch.Tensor:
             f"out must be a torch.Tensor, got out of type {type(out).__name__}; leave "
             "it away to get a new tensor"
         )
+    dtype = dtype or tensor.dtype
     for name in ("shape", "dtype", "device", "layout"):
-        needed, got = getattr(tensor, name), getattr(out, name)
+        needed = dtype if name == "dtype" else getattr(tensor, name)
+        got = getattr(out, name)
         if needed != got:
             raise OutputError(
                 f"out must have the input's {name}: needed {name}={needed}, got "
-                f"out.{name}={got}; torch.empty(tensor.shape, dtype=tensor.dtype, "
+                f"out.{name}={got}; torch.empty(tensor.shape, dtype={dtype}, "
                 "device=tensor.device) fits"
             )
     if not out.is_contiguous() or out.is_conj() or out.is_neg():
@@ -124,6 +128,8 @@ def permute_data(
     target = torch.empty_like(source) if result.data_ptr() % width else result
     if source.numel():
         if chosen == "cpp":
+            if out is None:
+                prepare(result)
             run_cpp(source, target, map)
         elif chosen == "torch":
             run_torch(source, target, map)

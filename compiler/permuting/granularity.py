@@ -4,9 +4,12 @@ Neighbours that move together are moved as one; copies of a map, one after anoth
 are one larger map.
 """
 
+from functools import lru_cache
+
 from .index_map import IndexMap
 
 
+@lru_cache(maxsize=1024)
 def absorb_batch(map: IndexMap, batch: int) -> tuple[IndexMap, int]:
     """Return the map with the power of two in ``batch`` as further fixed index bits.
 
@@ -23,6 +26,7 @@ def absorb_batch(map: IndexMap, batch: int) -> tuple[IndexMap, int]:
     return IndexMap((*map.columns, *added), map.offset), batch >> fixed
 
 
+@lru_cache(maxsize=1024)
 def coarsen_to(
     map: IndexMap, element_bytes: int, largest_bytes: int
 ) -> tuple[IndexMap, int]:

@@ -17,9 +17,10 @@ same table as at_place, taken at the low bits of the program's destination base.
 from dataclasses import dataclass
 from functools import lru_cache
 
-from algebra.gauss import Echelon, complement, inverse, matmul
+from algebra.gauss import Echelon, inverse, matmul
 
 from .index_map import IndexMap, table
+from .spans import Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +109,24 @@ def plan_lines(map: IndexMap, *, line_bits: int) -> LinePlan:
         target_lines=tuple(target_lines),
         at_line=tuple(locate(v) for v in target_lines),
         at_place=tuple(locate(1 << i) for i in range(line_bits)),
-        source_bases=tuple(complement(tile, map.bits)),
+        source_bases=tuple(_bases(tile, columns, line_bits)),
     )
+
+
+def _bases(tile: list[int], columns: list[int], line_bits: int) -> list[int]:
+    """Return a basis of the programs that walks along the tiles of longer lines.
+
+    Programs in a row then stay within few pages of memory on both sides, and use up
+    each page before they leave it.
+    """
+    low = (1 << line_bits) - 1
+    covered = Span(tile)
+    bases = []
+    for i in range(line_bits, len(columns)):
+        for vector in (1 << i, columns[i] & ~low):
+            if covered.add(vector):
+                bases.append(vector)
+    return bases
 
 
 def _beyond(vectors: list[int]) -> list[int]:

@@ -6,6 +6,7 @@ other. Else the index is not a vector over F2, and tiles are cut off by masks.
 
 import ctypes
 from functools import cache
+from typing import Any
 
 import torch
 
@@ -19,6 +20,13 @@ from .index_map import IndexMap
 
 _LARGEST_ELEMENT = 8
 """Triton has no wider integer [bytes]."""
+
+_FEW = 8
+"""Up to so many rows or columns, tiles of a matrix would be mostly masked."""
+
+_INTERLEAVED = {1: 4096, 2: 2048, 4: 1024, 8: 1024}
+_DEINTERLEAVED = 1024
+"""Elements of a program: ``benchmarks/permute_tuning.py``."""
 
 
 def transpose_matrices(
@@ -101,25 +109,44 @@ def _differentiable(matrices: torch.Tensor, backend: Backend) -> torch.Tensor:
 
 
 def _run_triton(source: torch.Tensor, target: torch.Tensor, *, interpret: bool) -> None:
+    """Launch the kernel for few rows, for few columns, or for tiles of a matrix."""
     import triton
 
-    from compiler.codegen.triton.transpose import transpose_kernel
+    from compiler.codegen.triton import transpose
     from compiler.triton_api import interpreted, reinterpret
 
     batch, rows, columns = source.shape
     width = source.element_size()
-    tile_rows = min(triton.next_power_of_2(rows), 64)
-    tile_columns = min(triton.next_power_of_2(columns), 4096 // tile_rows)
-    row_tiles = triton.cdiv(rows, tile_rows)
-    column_tiles = triton.cdiv(columns, tile_columns)
-    kernel = interpreted(transpose_kernel) if interpret else transpose_kernel
-    arguments = (
-        *(reinterpret(source, width), reinterpret(target, width)),
-        *(rows, columns, row_tiles, column_tiles),
-    )
-    grid = (batch * row_tiles * column_tiles,)
+    pointers = reinterpret(source, width), reinterpret(target, width)
+    arguments: tuple[Any, ...]
+    constants: dict[str, int]
+    few = _FEW if rows * columns < 1 << 31 else 0
+    if rows <= few < columns:
+        kernel = transpose.interleave_kernel
+        block = _INTERLEAVED[width]
+        tiles = triton.cdiv(rows * columns, block)
+        arguments = (*pointers, columns, tiles)
+        constants = {"ROWS": rows, "BLOCK": block}
+    elif columns <= few < rows:
+        kernel = transpose.deinterleave_kernel
+        tiles = triton.cdiv(rows, _DEINTERLEAVED)
+        arguments = (*pointers, rows, tiles)
+        constants = {"COLUMNS": columns, "BLOCK": _DEINTERLEAVED}
+    else:
+        kernel = transpose.transpose_kernel
+        tile_rows = min(triton.next_power_of_2(rows), 64)
+        tile_columns = min(triton.next_power_of_2(columns), 4096 // tile_rows)
+        row_tiles = triton.cdiv(rows, tile_rows)
+        column_tiles = triton.cdiv(columns, tile_columns)
+        tiles = row_tiles * column_tiles
+        arguments = (*pointers, rows, columns, row_tiles, column_tiles)
+        constants = {"ROWS": tile_rows, "COLUMNS": tile_columns}
     if interpret:
-        kernel[grid](*arguments, ROWS=tile_rows, COLUMNS=tile_columns)
+        interpreted(kernel)[(batch * tiles,)](*arguments, **constants)
         return
     with torch.cuda.device(source.device):
-        kernel[grid](*arguments, ROWS=tile_rows, COLUMNS=tile_columns, num_warps=8)
+        kernel[(batch * tiles,)](
+            *arguments,
+            **constants,
+            num_warps=8 if kernel is transpose.transpose_kernel else 4,
+        )

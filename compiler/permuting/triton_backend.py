@@ -12,6 +12,7 @@ from compiler.triton_api import interpreted, reinterpret
 from .granularity import absorb_batch, coarsen_to
 from .index_map import IndexMap
 from .launch import plan_launch
+from .vector_backend import run_vectors
 
 _LARGEST_ELEMENT = 8
 _INTEGERS = {32: torch.int32, 64: torch.int64}
@@ -39,6 +40,8 @@ def run_triton(
         map, width = map.refine(), width // 2
     alignment = source.data_ptr() | target.data_ptr() | _LARGEST_ELEMENT
     map, width = coarsen_to(map, width, alignment & -alignment)
+    if not interpret and run_vectors(source, target, map, width, batch):
+        return
     launch = plan_launch(map, width)
     table = _device_table(map, width, source.device)
     program_bits = len(launch.plan.programs)

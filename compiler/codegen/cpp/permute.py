@@ -9,6 +9,9 @@ from typing import Final
 WIDTHS: Final = (1, 2, 4, 8, 16)
 """Element widths that have a function ``permute_<width>`` [bytes]."""
 
+_HUGE_PAGES: Final = 14
+"""``MADV_HUGEPAGE`` of Linux."""
+
 BUFFER_BYTES: Final = 1 << 16
 """Size of a core's buffer: no tile may be larger [bytes]."""
 
@@ -28,9 +31,9 @@ static inline Bases split_bases(const i64 *tables, i64 low_bits, i64 program_bit
 }
 
 template <typename T>
-static void permute(const T *source, T *target, i64 threads, i64 batch, i64 bits,
-                    i64 line_bits, i64 row_bits, i64 low_bits, const i64 *addresses,
-                    const int *places) {
+static void permute(const T *__restrict source, T *__restrict target, i64 threads,
+                    i64 batch, i64 bits, i64 line_bits, i64 row_bits, i64 low_bits,
+                    const i64 *__restrict addresses, const int *__restrict places) {
     const i64 line = 1LL << line_bits, rows = 1LL << row_bits;
     const i64 program_bits = bits - line_bits - row_bits;
     const i64 *source_rows = addresses, *target_rows = addresses + rows;
@@ -54,13 +57,22 @@ static void permute(const T *source, T *target, i64 threads, i64 batch, i64 bits
                                  source + start + (from ^ source_rows[r]),
                                  line * sizeof(T));
             for (i64 r = 0; r < rows; ++r) {
-                T *out = target + start + ((onto & -line) ^ target_rows[r]);
+                T *__restrict out = target + start + ((onto & -line) ^ target_rows[r]);
                 const int at = at_tile ^ at_line[r];
                 for (i64 q = 0; q < line; ++q)
                     out[q] = buffer[at ^ at_place[q]];
             }
         }
     }
+}
+
+extern "C" int madvise(void *, unsigned long, int);
+
+// Ask for huge pages before the first touch: faults cost more than the permutation.
+extern "C" void permute_prepare(char *target, i64 bytes) {
+    const i64 page = 1LL << 21, first = ((i64)target + page - 1) & -page;
+    const i64 end = ((i64)target + bytes) & -page;
+    if (end > first) madvise((char *)first, end - first, %(advice)d);
 }
 
 extern "C" void permute_block(const char *source, char *target, i64 threads,
@@ -97,7 +109,7 @@ def permute_source() -> str:
 
     Example:
         >>> permute_source().count('extern "C"')
-        6
+        8
     """
     functions = [_FUNCTION % {"width": w, "bits": 8 * w} for w in WIDTHS]
-    return _HEAD % {"buffer": BUFFER_BYTES} + "".join(functions)
+    return _HEAD % {"buffer": BUFFER_BYTES, "advice": _HUGE_PAGES} + "".join(functions)
