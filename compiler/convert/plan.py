@@ -149,6 +149,7 @@ class Plan:
             name=name,
             shared_bytes=self.shared_bytes,
             repeated=repeated,
+            memory=None if self.swizzling is None else self.swizzling.memory,
             banks=self.device.banks,
         )
 

@@ -2,10 +2,11 @@
 
 Run as a script. Reads one JSON list of jobs a line from stdin and answers one JSON line
 a job. A job is ``["compile", text, kernel, {parameter: type}, warps, arch]`` or
-``["version"]``; an answer is ``{"value": {"ptx": text, "shared": bytes}}`` or
+``["version"]``; an answer is ``{"value": {"ptx": text, "cubin": base64, "shared": bytes}}`` or
 ``{"error": text}``.
 """
 
+import base64
 import importlib.util
 import json
 import os
@@ -48,7 +49,7 @@ def compile_module(
         )
     return {
         "ptx": compiled.asm["ptx"],
-        "ttgir": compiled.asm["ttgir"],
+        "cubin": base64.b64encode(compiled.asm["cubin"]).decode(),
         "shared": compiled.metadata.shared,
     }
 

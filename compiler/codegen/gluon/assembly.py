@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from algebra.bits import set_bits
 from compiler.convert.words import Functional, Input, Node, Prmt, Program, Selp, Shfl
 
+WORD_BITS = 32
+ALIGNMENT = 1024
 FULL_WARP = "0xffffffff"
 LAST_LANE = "0x1f"
 
@@ -28,7 +30,7 @@ class Assembly:
         if self.predicates:
             head.append(f".reg .pred p<{self.predicates}>;")
         if self.shared_bytes:
-            head.append(f".shared .align 16 .b8 tile[{self.shared_bytes}];")
+            head.append(f".shared .align {ALIGNMENT} .b8 tile[{self.shared_bytes}];")
         body = "\n".join(f"    {line}" for line in [*head, *self.lines])
         return "{\n" + body + "\n}"
 
@@ -86,22 +88,31 @@ class Assembly:
             self.add(f"setp.eq.b32 {self._known[key]}, {tested}, 0;")
         return self._known[key]
 
-    def linear(self, columns: Sequence[int], shift: int = 0) -> str:
+    def linear(
+        self, columns: Sequence[int], shift: int = 0, width: int = WORD_BITS
+    ) -> str:
         """Return the xor of the columns that the thread's bits select.
 
-        Bits that move by the same distance take one shift and one mask.
+        Bits that move by the same distance take one shift, and one mask unless all
+        others fall outside.
 
         Args:
-            columns: Image of each thread bit.
+            columns: Image of each thread bit; the thread has no others.
             shift: How far images are shifted left besides.
+            width: Bits of the result that matter.
         """
+        matters = (1 << width) - 1
         moves: dict[int, int] = {}
         for bit, column in enumerate(columns):
             for target in set_bits(column << shift):
                 moves[target - bit] = moves.get(target - bit, 0) | 1 << bit
         total = ""
         for distance, mask in sorted(moves.items()):
-            part = self.make("and.b32", self.thread(), mask)
+            part = self.thread()
+            others = ((1 << len(columns)) - 1) ^ mask
+            strays = others << distance if distance > 0 else others >> -distance
+            if strays & matters:
+                part = self.make("and.b32", part, mask)
             if distance > 0:
                 part = self.make("shl.b32", part, distance)
             elif distance < 0:
@@ -160,5 +171,5 @@ class Assembly:
             return self.make(
                 "shfl.sync.bfly.b32", word, node.start, LAST_LANE, FULL_WARP
             )
-        lane = self.plus(self.linear(node.lanes), node.start)
+        lane = self.plus(self.linear(node.lanes, width=lanes), node.start)
         return self.make("shfl.sync.idx.b32", word, lane, LAST_LANE, FULL_WARP)

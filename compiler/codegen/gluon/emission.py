@@ -8,6 +8,7 @@ from typing import Any
 
 from algebra.affine import AffineLayout
 from algebra.errors import UnsupportedLayoutError
+from algebra.layout import LinearLayout
 from algebra.swizzle import optimal_swizzle
 from compiler.convert.copies import without_copies
 from compiler.convert.hardware import hardware_of
@@ -15,6 +16,7 @@ from compiler.convert.steps import Registers, Step
 from compiler.runtime.cache import cached_file, content_key
 
 from .conversion import FunctionText, hardware_function
+from .plan_block import STATIC_BYTES
 from .probe import probe, tensor_probe
 from .tensor_conversion import memory_function, tensor_function
 
@@ -88,6 +90,7 @@ def emit(
     name: str,
     shared_bytes: int,
     repeated: bool,
+    memory: LinearLayout | None,
     banks: int,
 ) -> Emission:
     """Return the function of a plan; arguments as ``Plan.emit``."""
@@ -109,21 +112,25 @@ def emit(
     if not inner:
         function = _renaming(name)
         return Emission(form, function, src, dst, element_bits, True)
-    found = tensor_function(
-        inner,
-        near,
-        far,
-        element_bits,
-        name=name,
-        shared_bytes=shared_bytes,
-        repeated=repeated,
-    )
-    if found is not None:
-        return Emission(form, found, src, dst, element_bits, True)
+    large = shared_bytes > STATIC_BYTES
+    if not large:
+        found = tensor_function(
+            inner,
+            near,
+            far,
+            element_bits,
+            name=name,
+            shared_bytes=shared_bytes,
+            repeated=repeated,
+        )
+        if found is not None:
+            return Emission(form, found, src, dst, element_bits, True)
     _check_memory(src, dst)
-    swizzling = optimal_swizzle(near.linear, far.linear, element_bits, banks)
-    function = memory_function(swizzling.memory, element_bits, name=name)
-    return Emission(form, function, src, dst, element_bits, False)
+    planned = large and memory is not None
+    if memory is None:
+        memory = optimal_swizzle(near.linear, far.linear, element_bits, banks).memory
+    function = memory_function(memory, name=name)
+    return Emission(form, function, src, dst, element_bits, planned)
 
 
 def _check_memory(src: AffineLayout, dst: AffineLayout) -> None:

@@ -11,7 +11,7 @@ from compiler.convert.hardware import hardware_of
 from compiler.convert.lower import Packing
 from compiler.convert.steps import Load, Store
 
-from .assembly import Assembly
+from .assembly import ALIGNMENT, Assembly
 
 WORD_BITS = 32
 
@@ -124,10 +124,12 @@ class MemoryAccess:
         moving = 0
         for column in columns:
             moving |= column
+        flips = (offset & moving) << self.shift
+        low = flips & ALIGNMENT - 1
         base = self.assembly.linear(columns, self.shift)
-        base = self.assembly.plus(base, (offset & moving) << self.shift)
+        base = self.assembly.plus(base, flips ^ low)
         tile = self.assembly.make("mov.u32", "tile")
-        base = self.assembly.make("add.u32", base, tile)
+        base = self.assembly.plus(self.assembly.make("add.u32", base, tile), low)
         rest = (offset & ~moving) << self.shift
         return f"{base}+{rest}" if rest else base
 

@@ -149,14 +149,11 @@ def relabel(name: str, bits: Sequence[int]) -> list[str]:
     return [f"    {name} = gl.permute(gl.reshape({name}, {shape}), {order})"]
 
 
-def memory_function(
-    memory: LinearLayout, element_bits: int, *, name: str = "convert"
-) -> FunctionText:
+def memory_function(memory: LinearLayout, *, name: str = "convert") -> FunctionText:
     """Return a function ``name(x, layout)`` through a shared memory layout.
 
     Args:
         memory: offset, block -> tensor, invertible.
-        element_bits: Size of an element [bits].
         name: Name of the function.
     """
     order = standard_order(memory)
@@ -174,7 +171,6 @@ def memory_function(
         "    memory.store(x)",
         "    return memory.load(layout)",
     ]
-    assert element_bits
     return FunctionText(name, module(named, body), None)
 
 

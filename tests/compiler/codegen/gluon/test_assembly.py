@@ -18,7 +18,16 @@ def test_what_is_asked_for_twice_is_computed_once() -> None:
 def test_bits_that_move_together_take_one_shift() -> None:
     made = Assembly()
     made.linear([2, 4, 8])
-    assert made.lines[1:] == ["and.b32 w1, w0, 7;", "shl.b32 w2, w1, 1;"]
+    assert made.lines[1:] == ["shl.b32 w1, w0, 1;"]
+    made.linear([2, 4, 0])
+    assert made.lines[2:] == ["and.b32 w2, w0, 3;", "shl.b32 w3, w2, 1;"]
+    rotated = Assembly()
+    rotated.linear([2, 4, 1], width=3)
+    assert rotated.lines[1:] == [
+        "shr.u32 w1, w0, 2;",
+        "shl.b32 w2, w0, 1;",
+        "xor.b32 w3, w1, w2;",
+    ]
     assert Assembly().linear([0, 0]) == "w0"
 
 
@@ -31,7 +40,7 @@ def test_declarations_come_first() -> None:
     assert lines[1:4] == [
         "    .reg .b32 w<2>;",
         "    .reg .pred p<1>;",
-        "    .shared .align 16 .b8 tile[64];",
+        "    .shared .align 1024 .b8 tile[64];",
     ]
 
 

@@ -35,6 +35,6 @@ def test_runs_of_bits_stay_one_dim() -> None:
 
 def test_memory() -> None:
     layout = LinearLayout.from_bases({"offset": [[0, 1], [1, 1]]}, ["dim1", "dim0"])
-    made = memory_function(layout, 16)
+    made = memory_function(layout)
     assert "gl.SharedLinearLayout([[1, 0], [1, 1]])" in made.text
     assert "memory.load(layout)" in made.text
