@@ -48,7 +48,8 @@ def modrelu_adjoint(h: Tensor, bias: Tensor, gradient: Tensor) -> Tensor:
         [5.0, 0.0]
     """
     if not h.is_complex():
-        return gradient * (h != 0)
+        # several times faster than a product with a mask of booleans
+        return h.sgn().abs_().mul_(gradient)
     radius = h.abs()
     direction = h.sgn()
     turned = direction.conj() * gradient

@@ -102,10 +102,7 @@ class _Scan(torch.autograd.Function):
             rows = len(h)
             total = g + carried[:rows]
             out.copy_(modrelu_adjoint(h, bias, total))
-            if rows == len(carried):
-                carried = out @ back
-            else:
-                carried[:rows] = out @ back
+            torch.mm(out, back, out=carried[:rows])
         to_weight = to_bias = None
         if ctx.needs_input_grad[2]:
             to_weight = previous(states, start, sizes).mH @ before
