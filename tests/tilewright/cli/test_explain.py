@@ -29,3 +29,21 @@ def test_json(command: Command) -> None:
         "stays": False,
     } in facts["moves"]
     assert facts["text"].startswith("within warp")
+
+
+def test_the_plan_for_a_width(command: Command) -> None:
+    words = ["explain", repr(P), repr(A), "--shape", "64x64", "--bits", "8"]
+    answer = command(*words)
+    assert answer.code == 0
+    assert "shuffles needed at least: 8 (reached)" in answer.out
+    assert answer.out.endswith("verdict: Proved\n")
+    facts = json.loads(command(*words, "--target", "sm_80", "--json").out)["plan"]
+    assert facts["way"] == "select, shuffle, select"
+    assert facts["counts"]["shfl"] == 8
+    assert facts["verdict"] == "Proved"
+
+
+def test_widths_and_targets_without_a_plan(command: Command) -> None:
+    for extra in (["--bits", "12"], ["--bits", "8", "--target", "sm_1"]):
+        answer = command("explain", repr(P), repr(A), "--shape", "64x64", *extra)
+        assert answer.code == 2
