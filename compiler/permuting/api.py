@@ -18,6 +18,7 @@ def permute(
     *,
     backend: "Backend" = "auto",
     pointwise: "Pointwise | None" = None,
+    element_bits: int | None = None,
 ) -> "torch.Tensor":
     """Move each element of a tensor to the place that a layout gives its index.
 
@@ -47,6 +48,8 @@ def permute(
             interpreter, slow), ``"torch"``.
         pointwise: Scale, bias and cast on the way. On an NVIDIA GPU that is one kernel,
             elsewhere two steps. ``out`` has its dtype.
+        element_bits: 4 to permute half bytes, two to a byte of the tensor, low half
+            first. None stands for the tensor's own elements [bits].
 
     Returns:
         ``out``, or a new contiguous tensor of the input's shape.
@@ -75,4 +78,4 @@ def permute(
     # torch is loaded on the first call, not by `import compiler`
     from .dispatch import dispatch
 
-    return dispatch(tensor, layout, out, backend, pointwise)
+    return dispatch(tensor, layout, out, backend, pointwise, element_bits)

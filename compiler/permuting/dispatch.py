@@ -3,6 +3,7 @@
 import torch
 
 from algebra import AffineLayout, LinearLayout
+from compiler.errors import SizeMismatchError
 
 from .autograd import permute_differentiably
 from .execute import (
@@ -14,6 +15,7 @@ from .execute import (
     permute_data,
 )
 from .index_map import IndexMap
+from .nibbles import NIBBLE_BITS, permute_nibbles
 from .pointwise import Pointwise
 
 
@@ -23,6 +25,7 @@ def dispatch(
     out: torch.Tensor | None,
     backend: Backend,
     pointwise: Pointwise | None,
+    element_bits: int | None,
 ) -> torch.Tensor:
     """Check the arguments of ``permute`` and carry it out.
 
@@ -31,6 +34,9 @@ def dispatch(
     """
     map = IndexMap.from_layout(layout)
     tensor = check_tensor(tensor)
+    if element_bits not in (None, 8 * tensor.element_size()):
+        _check_nibbles(tensor, element_bits, pointwise)
+        return permute_nibbles(tensor, map, out, backend)
     check_size(tensor, map)
     if pointwise is not None:
         return _with_pointwise(tensor, map, out, backend, pointwise)
@@ -39,6 +45,18 @@ def dispatch(
     if tensor.requires_grad and torch.is_grad_enabled():
         return permute_differentiably(tensor, map, backend)
     return permute_data(tensor, map, None, backend)
+
+
+def _check_nibbles(
+    tensor: torch.Tensor, element_bits: int | None, pointwise: Pointwise | None
+) -> None:
+    if element_bits != NIBBLE_BITS or pointwise is not None:
+        raise SizeMismatchError(
+            f"element_bits must be {NIBBLE_BITS}, without pointwise work, or the "
+            f"tensor's {8 * tensor.element_size()}; got element_bits={element_bits}, "
+            f"pointwise={pointwise}; view the tensor as another dtype",
+            element_bits=element_bits,
+        )
 
 
 def _with_pointwise(
