@@ -73,18 +73,31 @@ def test_square_maps_are_torchs_maps(map: str) -> None:
     torch.testing.assert_close(ours.weight, theirs.weight)
 
 
-def test_agrees_with_geotorch() -> None:
+@pytest.mark.parametrize(("map", "triv"), [("exp", "expm"), ("cayley", "cayley")])
+def test_agrees_with_geotorch(map: str, triv: str) -> None:
+    """Weights and gradients around the same base; it reads the lower triangle."""
     if importlib.util.find_spec("geotorch") is None:
         pytest.skip("geotorch is not installed")
     geotorch = importlib.import_module("geotorch")
-    for map, triv in (("exp", "expm"), ("cayley", "cayley")):
-        theirs = nn.Linear(4, 4).double()
-        geotorch.orthogonal(theirs, "weight", triv=triv)
-        ours = orthogonal(nn.Linear(4, 4).double(), map=map, det=1)
-        sample = SO().sample((4, 4), dtype=DOUBLE)
-        theirs.weight = sample
-        ours.weight = sample
-        torch.testing.assert_close(ours.weight, theirs.weight)
+    theirs: Any = nn.Linear(4, 4).double()
+    geotorch.orthogonal(theirs, "weight", triv=triv)
+    base = theirs.weight.detach().clone()
+    theirs.weight = base
+    ours = orthogonal(nn.Linear(4, 4).double(), map=map, init=base)
+    free, target = torch.randn(2, 4, 4, dtype=DOUBLE)
+    (our_free,) = trivialization_parameters(ours, "weight")
+    their_free = theirs.parametrizations.weight.original
+    with torch.no_grad():
+        our_free.copy_(free)
+        their_free.copy_(-free.T)
+    torch.testing.assert_close(ours.weight, theirs.weight)
+    (to_ours,) = torch.autograd.grad((ours.weight * target).sum(), our_free)
+    (to_theirs,) = torch.autograd.grad((theirs.weight * target).sum(), their_free)
+    torch.testing.assert_close(to_ours.triu(1), -to_theirs.T.triu(1))
+    sample = SO().sample((4, 4), dtype=DOUBLE)
+    theirs.weight = sample
+    ours.weight = sample
+    torch.testing.assert_close(ours.weight, theirs.weight)
 
 
 def test_inits() -> None:
