@@ -53,12 +53,6 @@ def main() -> None:
     out = ROOT / "benchmarks" / "results" / "drift_cpu.json"
     parser.add_argument("--out", type=Path, default=out)
     arguments = parser.parse_args()
-    torch.set_num_threads(1)
-    rows = []
-    for every, repair in PERIODS:
-        defects = drift(arguments.size, arguments.steps, every, repair)
-        rows.append({"every": every, "project_every": repair, "defects": defects})
-        print(f"K={every!s:5} M={repair!s:5}", defects)
     commit = subprocess.run(
         ["git", "rev-parse", "HEAD"],
         cwd=ROOT,
@@ -66,6 +60,12 @@ def main() -> None:
         text=True,
         check=True,
     )
+    torch.set_num_threads(1)
+    rows = []
+    for every, repair in PERIODS:
+        defects = drift(arguments.size, arguments.steps, every, repair)
+        rows.append({"every": every, "project_every": repair, "defects": defects})
+        print(f"K={every!s:5} M={repair!s:5}", defects)
     report = {
         "question": "||Q^T Q - I||_F in float32 by the periods K and M",
         "commit": commit.stdout.strip(),

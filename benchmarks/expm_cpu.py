@@ -97,6 +97,13 @@ def main() -> None:
     out = ROOT / "benchmarks" / "results" / "expm_cpu.json"
     parser.add_argument("--out", type=Path, default=out)
     arguments = parser.parse_args()
+    commit = subprocess.run(
+        ["git", "rev-parse", "HEAD"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     torch.set_num_threads(1)
     torch.manual_seed(0)
     rows = []
@@ -119,13 +126,6 @@ def main() -> None:
             f"  errors ours {max(row['ours_errors']):.1e} "
             f"torch {max(row['torch_errors']):.1e}"
         )
-    commit = subprocess.run(
-        ["git", "rev-parse", "HEAD"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
     report = {
         "question": "expm forward and backward against torch.matrix_exp, one thread",
         "commit": commit.stdout.strip(),
