@@ -2,9 +2,9 @@
 
     PYTHONPATH=. python benchmarks/permute_tuning.py --out results.json
 
-Times launches of the permutation kernel that differ in one choice from what
-``compiler/permuting/vector_launch.py`` takes, as fractions of a copy, and block sizes of
-the kernels for matrices of few rows or columns. Outputs are compared with the default
+Times launches of the permutation kernel that differ in one choice from the default of
+``compiler.permuting.vector_launch``, as fractions of a copy, and block sizes of the
+kernels for matrices of few rows or columns. Outputs are compared with the default
 launch's. Kernels are compiled by several processes first.
 """
 
@@ -22,16 +22,17 @@ import torch
 import triton
 
 # this folder has an algebra.py of its own
-HERE = Path(__file__).resolve().parent
-sys.path[0] = str(HERE.parent)
-sys.path.append(str(HERE))
-from permute_speed_gpu import DTYPES, in_turn, maps, random_bytes
-
+sys.path[0] = str(Path(__file__).resolve().parent.parent)
+from benchmarks.permute_speed_gpu import DTYPES, in_turn, maps, random_bytes
 from compiler.codegen.gluon.permute import kernel_constants, permute_kernel
 from compiler.codegen.triton.transpose import deinterleave_kernel, interleave_kernel
 from compiler.permuting.granularity import coarsen_to
 from compiler.permuting.index_map import IndexMap
-from compiler.permuting.vector_launch import VectorLaunch, plan_vector_launch
+from compiler.permuting.vector_launch import (
+    VectorLaunch,
+    plan_vector_launch,
+    without_overlap,
+)
 from compiler.permuting.vector_search import ORDERS, Order, plan_vectors
 from compiler.triton_api import reinterpret
 
@@ -77,6 +78,7 @@ def launch_of(map: IndexMap, width: int, variant: Variant) -> VectorLaunch | Non
         return None
     lanes = min(len(plan.threads), plan.tile_bits - plan.vector_bits) - 5
     warps = min(1 << lanes, variant.warps)
+    plan = without_overlap(plan, warps)
     return replace(default, plan=plan, backward=variant.backward, num_warps=warps)
 
 

@@ -126,7 +126,7 @@ def plan_vector_launch(
     if warps < 0:
         return None
     num_warps = min(1 << warps, _MAX_WARPS)
-    return VectorLaunch(_without_overlap(plan, num_warps), backward, num_warps)
+    return VectorLaunch(without_overlap(plan, num_warps), backward, num_warps)
 
 
 def _widest(
@@ -149,7 +149,7 @@ def _widest(
     return None
 
 
-def _without_overlap(plan: VectorPlan, num_warps: int) -> VectorPlan:
+def without_overlap(plan: VectorPlan, num_warps: int) -> VectorPlan:
     """Return the plan with slots that Triton's addresses are right for.
 
     Triton adds those bits of an offset to the address that no thread bit reaches, and
