@@ -5,15 +5,9 @@ loaded when one of its names is first used, so that the command line starts quic
 """
 
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import algebra
-
-try:
-    __version__ = version("tilewright")
-except PackageNotFoundError:
-    __version__ = "unknown"
 
 _HOMES = {
     **dict.fromkeys(algebra.__all__, "algebra"),
@@ -32,12 +26,24 @@ __all__ = ["__version__", *sorted(_HOMES)]
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        globals()[name] = _version()
+        return globals()[name]
     if name not in _HOMES:
         raise AttributeError(f"module 'tilewright' has no attribute {name!r}")
     home = import_module(_HOMES[name])
     is_module = home.__name__.rpartition(".")[2] == name
     value = globals()[name] = home if is_module else getattr(home, name)
     return value
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("tilewright")
+    except PackageNotFoundError:
+        return "unknown"
 
 
 def __dir__() -> list[str]:

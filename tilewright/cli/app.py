@@ -7,8 +7,9 @@ gives the traceback instead.
 
 import os
 import sys
+import warnings
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, TextIO
 
 import typer
 
@@ -64,13 +65,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     debug = DEBUG in words
     words = [word for word in words if word != DEBUG]
+    if sys.stdout is None:
+        text = "standard output is closed; send it to a file or to /dev/null"
+        return _fail(InputError(text), text, InputError.exit_code, debug)
     try:
-        code = app(words, prog_name="tilewright", standalone_mode=False)
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            code = app(words, prog_name="tilewright", standalone_mode=False)
     except (InputError, LayoutError) as error:
         return _fail(error, str(error), InputError.exit_code, debug)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        text = f"the system refused: {error}; free some space, or write elsewhere"
+        return _fail(error, text, InputError.exit_code, debug)
     except Exception as error:
         usage = getattr(error, "format_message", None)
         if usage is not None:
@@ -79,6 +88,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         text = f"internal error: {type(error).__name__}: {error} ({DEBUG} shows where)"
         return _fail(error, text, WRONG, debug)
     return code if isinstance(code, int) else 0
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    print(f"tilewright: warning: {one_line(str(message))}", file=sys.stderr)
 
 
 def _fail(error: Exception, text: str, code: int, debug: bool) -> int:

@@ -32,5 +32,5 @@ def cannot(what: str, path: Path | str, error: OSError, way_out: str) -> InputEr
         >>> print(cannot("read", "a.npy", OSError(2, "No such file"), "check the path"))
         cannot read 'a.npy': No such file; check the path
     """
-    reason = error.strerror or type(error).__name__
+    reason = error.strerror or one_line(str(error)) or type(error).__name__
     return InputError(f"cannot {what} {str(path)!r}: {reason}; {way_out}")

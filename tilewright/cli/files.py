@@ -1,5 +1,6 @@
 """Files that the command line reads, and writes whole or not at all."""
 
+import io
 import os
 import tempfile
 from collections.abc import Callable
@@ -12,6 +13,9 @@ from .failures import InputError, cannot
 def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
     """Write a file under a temporary name beside it, then rename it.
 
+    A symbolic link stays one: what it points to is replaced. A pipe or a device, such
+    as ``/dev/stdout``, is written to and stays what it is.
+
     Args:
         path: Where the file goes; what is there is replaced only in the end.
         write: Writes the content to an open file.
@@ -21,9 +25,18 @@ def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
     """
     if path.is_dir():
         raise InputError(f"cannot write {str(path)!r}: it is a folder; name a file")
+    if path.exists() and (not path.is_file() or Path("/dev") in path.parents):
+        content = io.BytesIO()
+        write(content)
+        try:
+            path.write_bytes(content.getbuffer())
+        except OSError as error:
+            raise cannot("write", path, error, "name another file") from error
+        return
+    target = Path(os.path.realpath(path))
     try:
         handle, name = tempfile.mkstemp(
-            dir=path.parent, prefix=f".{path.name}.", suffix=".part"
+            dir=target.parent, prefix=f".{target.name[:99]}.", suffix=".part"
         )
     except OSError as error:
         raise cannot("write", path, error, "name a file in a folder you own") from error
@@ -33,7 +46,7 @@ def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
         umask = os.umask(0)
         os.umask(umask)
         os.chmod(name, 0o666 & ~umask)
-        os.replace(name, path)
+        os.replace(name, target)
     except OSError as error:
         os.unlink(name)
         raise cannot("write", path, error, "free some space or name another") from error
@@ -47,12 +60,17 @@ def write_text(path: Path, text: str) -> None:
     write_whole(path, lambda file: file.write(text.encode()))
 
 
-def read_stream(stream: TextIO) -> str:
-    """Return the text of a stream.
+def read_stream(stream: TextIO | None) -> str:
+    """Return the text of a stream; None is one that was closed beforehand.
 
     Raises:
-        InputError: it is not text.
+        InputError: it is not text, or closed.
     """
+    if stream is None:
+        raise InputError(
+            "needed text on standard input, got none: it is closed; pass the text of "
+            "an encoding"
+        )
     try:
         return stream.read()
     except UnicodeDecodeError as error:

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 def progress(title: str, total: int) -> Iterator[Callable[[str], None]]:
     """Show a bar that names the current step; it disappears in the end.
 
+    Nothing is shown where standard error is no terminal.
+
     Args:
         title: What is going on.
         total: Number of steps.
@@ -24,14 +26,16 @@ def progress(title: str, total: int) -> Iterator[Callable[[str], None]]:
         TimeElapsedColumn,
     )
 
+    console = Console(stderr=True)
     with Progress(
         TextColumn("{task.fields[title]}"),
         BarColumn(bar_width=24),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
         TextColumn("{task.description}"),
-        console=Console(stderr=True),
+        console=console,
         transient=True,
+        disable=not console.is_terminal,
     ) as bar:
         task = bar.add_task("", total=total, title=title)
         begun = 0

@@ -2,32 +2,25 @@
 
 import fnmatch
 import json
-import sys
 import time
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from algebra.verdict import Proved, Refuted, Verdict
-from proofs.theorem import Theorem
+from algebra.verdict import Proved, Refuted, Unknown, Verdict
 
 from .arguments import ENCODING_HELP, Json, Release, read_encoding, read_shape, seconds
-from .failures import INTERRUPTED, WRONG, InputError, cannot, one_line
-from .files import read_text
+from .failures import INTERRUPTED, WRONG, InputError, one_line
+from .notes import note, noted
+from .theorem_table import print_table
+
+if TYPE_CHECKING:
+    from proofs.theorem import Theorem
 
 Record = dict[str, Any]
-HEADINGS = (
-    "theorem",
-    "verdict",
-    "scope",
-    "method",
-    "solvers agree",
-    "certificate",
-    "time",
-)
 
 
 def prove(
@@ -53,6 +46,9 @@ def prove(
         typer.Option(help="Note what is proved in this file; skip what is there."),
     ] = None,
     release: Release = "3.9",
+    listed: Annotated[
+        bool, typer.Option("--list", help="Show the names only; check nothing.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Prove theorems, or that an encoding is its index formula, for all elements."""
@@ -60,7 +56,10 @@ def prove(
         theorems = [_encoding_theorem(subjects or [], shape, release)]
     else:
         theorems = _chosen(subjects or [], only)
-    done = _noted(resume)
+    if listed:
+        _print_names(theorems, as_json)
+        return
+    done = noted(resume)
     records: list[Record] = []
     interrupted = False
     try:
@@ -71,21 +70,21 @@ def prove(
                 record = done.get((theorem.name, theorem.statement))
                 if record is None:
                     record = _checked(theorem, timeout)
-                    _note(resume, record)
+                    note(resume, record)
                 records.append(record)
     except KeyboardInterrupt:
         interrupted = True
     if as_json:
         typer.echo(json.dumps({"theorems": records, "interrupted": interrupted}))
     else:
-        _print_table(records, len(theorems))
+        print_table(records, len(theorems))
     if interrupted:
         raise typer.Exit(INTERRUPTED)
     if any(record["verdict"] != "proved" for record in records):
         raise typer.Exit(WRONG)
 
 
-def _chosen(names: Sequence[str], only: str | None) -> list[Theorem]:
+def _chosen(names: Sequence[str], only: str | None) -> "list[Theorem]":
     """Return the theorems that are asked for, in the catalogue's order."""
     from proofs import catalogue
 
@@ -105,7 +104,7 @@ def _chosen(names: Sequence[str], only: str | None) -> list[Theorem]:
     if not theorems:
         raise InputError(
             f"needed at least one theorem, got none for --only {only!r}; "
-            f"the catalogue has {len(known)}, tilewright prove --json lists them"
+            f"the catalogue has {len(known)}, tilewright prove --list shows them"
         )
     return theorems
 
@@ -114,16 +113,18 @@ def _closest(name: str, known: set[str]) -> str:
     import difflib
 
     near = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.5)
-    return f"the nearest is {near[0]!r}" if near else "see tilewright prove --json"
+    return f"the nearest is {near[0]!r}" if near else "see tilewright prove --list"
 
 
-def _encoding_theorem(subjects: Sequence[str], shape: str, release: str) -> Theorem:
+def _encoding_theorem(subjects: Sequence[str], shape: str, release: str) -> "Theorem":
     """Return the statement that one encoding is its index formula."""
     if len(subjects) != 1:
         raise InputError(
             f"--shape needs one encoding, got {len(subjects)} arguments; "
             "quote the encoding"
         )
+    from proofs.theorem import Theorem
+
     encoding = read_encoding(subjects[0])
     sizes = read_shape(shape)
     encoding.to_linear_layout(sizes, release=release)
@@ -146,10 +147,16 @@ def _encoding_theorem(subjects: Sequence[str], shape: str, release: str) -> Theo
     )
 
 
-def _checked(theorem: Theorem, timeout: float) -> Record:
-    """Check one theorem and return its line of the listing."""
+def _checked(theorem: "Theorem", timeout: float) -> Record:
+    """Check one theorem and return its line of the listing.
+
+    A check that breaks proves nothing, and does not keep the others from running.
+    """
     started = time.perf_counter()
-    verdict = theorem.prove(timeout)
+    try:
+        verdict = theorem.prove(timeout)
+    except Exception as error:
+        verdict = Unknown(f"the check broke: {type(error).__name__}: {error}")
     record: Record = {
         "name": theorem.name,
         "verdict": type(verdict).__name__.lower(),
@@ -169,35 +176,6 @@ def _checked(theorem: Theorem, timeout: float) -> Record:
     return record
 
 
-def _noted(path: Path | None) -> dict[tuple[str, str], Record]:
-    """Return the proved records of an earlier run, by name and statement."""
-    if path is None or not path.exists():
-        return {}
-    records = []
-    for number, line in enumerate(read_text(path).splitlines(), 1):
-        try:
-            record = json.loads(line)
-            key = record["name"], record["statement"]
-            if record["verdict"] == "proved":
-                records.append((key, record))
-        except (ValueError, TypeError, KeyError) as error:
-            raise InputError(
-                f"--resume needs a file that this command wrote, got line {number} of "
-                f"{str(path)!r}: {line[:40]!r}; name a new file"
-            ) from error
-    return dict(records)
-
-
-def _note(path: Path | None, record: Record) -> None:
-    if path is None:
-        return
-    try:
-        with path.open("a") as file:
-            file.write(json.dumps(record) + "\n")
-    except OSError as error:
-        raise cannot("write", path, error, "name another file") from error
-
-
 def _progress(total: int) -> Any:
     """Return a progress bar on standard error, whose value advances it."""
     from .progress import progress
@@ -205,38 +183,9 @@ def _progress(total: int) -> Any:
     return progress("proving", total)
 
 
-def solver_times(record: Record) -> str:
-    """Return the time that each solver took, as they agreed: ``z3 0.10 s = ...``."""
-    facts = record.get("facts", {})
-    found = [(name, facts.get(f"{name}_seconds")) for name in ("z3", "bitwuzla")]
-    return " = ".join(f"{n} {spent:.2f} s" for n, spent in found if spent is not None)
-
-
-def _print_table(records: list[Record], total: int) -> None:
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in HEADINGS:
-        table.add_column(heading, justify="right" if heading == "time" else "left")
-    for record in records:
-        style = "green" if record["verdict"] == "proved" else "bold red"
-        table.add_row(
-            record["name"],
-            f"[{style}]{record['verdict']}[/]",
-            escape(record["scope"]),
-            escape(record["method"]),
-            escape(solver_times(record)),
-            escape(str(record.get("facts", {}).get("certificate", ""))),
-            f"{record['seconds']:.2f} s",
-        )
-    console = Console(width=None if sys.stdout.isatty() else 200)
-    console.print(table)
-    proved = 0
-    for record in records:
-        proved += record["verdict"] == "proved"
-        for fact in ("counterexample", "reason"):
-            if fact in record:
-                console.print(f"{record['name']}: {fact}: {record[fact]}", markup=False)
-    console.print(f"{proved} of {total} proved", highlight=False)
+def _print_names(theorems: "Sequence[Theorem]", as_json: bool) -> None:
+    if as_json:
+        names = [{"name": t.name, "statement": t.statement} for t in theorems]
+        typer.echo(json.dumps({"theorems": names}))
+    else:
+        typer.echo("\n".join(theorem.name for theorem in theorems))

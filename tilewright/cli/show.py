@@ -28,6 +28,7 @@ from .arguments import (
     read_encoding,
     read_shape,
 )
+from .failures import InputError
 from .files import write_text
 
 CELL_TEXT = 9
@@ -65,6 +66,14 @@ def show(
     layout = parsed.to_linear_layout(sizes, release=release)
     bits = element_bits or getattr(parsed, "element_bits", None) or 32
     title = f"{parsed!r}, shape {'x'.join(map(str, sizes))}"
+    if color_by is not None and svg is html is None:
+        raise InputError(
+            f"colours need a picture, got --color-by {color_by}; add --svg or --html"
+        )
+    if svg is not None and svg == html:
+        raise InputError(
+            f"--svg and --html need a file each, got {str(svg)!r} for both; name two"
+        )
     clip = Clip(rows=rows, columns=columns or 64)
     draw = {svg: to_svg, html: to_html}
     pictures = {

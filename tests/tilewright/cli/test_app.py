@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -62,6 +63,14 @@ BAD: dict[str, tuple[list[str], list[str]]] = {
     "an unknown colour": (
         ["show", BLOCKED, "--shape", "4x16", "--svg", "x.svg", "--color-by", "bank"],
         ["bank", "lane"],
+    ),
+    "colours without a picture": (
+        ["show", BLOCKED, "--shape", "4x16", "--color-by", "lane"],
+        ["--color-by lane", "--svg"],
+    ),
+    "one file for two pictures": (
+        ["show", BLOCKED, "--shape", "4x16", "--svg", "x", "--html", "x"],
+        ["'x'", "a file each"],
     ),
     "no rows": (["show", BLOCKED, "--shape", "4x16", "--rows", "0"], ["--rows", "'0'"]),
     "an element of 12 bits": (
@@ -263,7 +272,11 @@ def test_interrupted(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("tilewright.cli.show.read_encoding", interrupted)
-    assert command("show", BLOCKED, "--shape", "4x16").code == 130
+    answer = command("show", BLOCKED, "--shape", "4x16")
+    assert answer.code == 130
+    assert answer.err == "tilewright: interrupted\n"
+    monkeypatch.setattr(module, "main", interrupted)
+    assert command("show", BLOCKED, "--shape", "4x16") == answer
 
 
 def test_words_come_from_the_command_line(
@@ -305,3 +318,41 @@ def test_a_reader_that_leaves_early(repository: Path) -> None:
             text=True,
         )
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+def test_a_full_disk_is_one_line(repository: Path) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "tilewright", "show", BLOCKED, "--shape", "4x16"],
+            cwd=repository,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    assert done.returncode == 2
+    assert done.stderr.startswith("tilewright: error: the system refused: [Errno 28]")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_closed_output_is_one_line(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdout", None)
+    answer = command("show", BLOCKED, "--shape", "4x16")
+    assert answer.code == 2
+    assert "standard output is closed" in answer.err
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_warning_is_one_line(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def warned(*_: object, **__: object) -> int:
+        warnings.warn("slow\nway", RuntimeWarning, stacklevel=1)
+        return 0
+
+    monkeypatch.setattr(module, "app", warned)
+    answer = command("show")
+    assert answer.code == 0
+    assert answer.err == "tilewright: warning: slow way\n"

@@ -173,10 +173,20 @@ def test_an_encoding_that_is_not_proved(
     assert said in answer.out
 
 
-def test_times_of_solvers_stand_side_by_side() -> None:
-    from tilewright.cli.prove import solver_times
+def test_a_check_that_breaks_is_unknown_and_the_others_run(
+    command: Command, catalogue: Callable[..., None]
+) -> None:
+    catalogue(GOOD, theorem("breaks", OSError(28, "No space left")), ALSO)
+    answer = command("prove")
+    assert answer.code == 1
+    assert "breaks: reason: the check broke: OSError: [Errno 28] No" in answer.out
+    assert "2 of 3 proved" in answer.out
+    assert answer.err == ""
 
-    both = {"z3_seconds": 0.25, "bitwuzla_seconds": 0.5, "script_seconds": 3.0}
-    assert solver_times({"facts": both}) == "z3 0.25 s = bitwuzla 0.50 s"
-    assert solver_times({"facts": {"z3_seconds": 1.0}}) == "z3 1.00 s"
-    assert solver_times({}) == ""
+
+def test_names_without_checks(command: Command, catalogue: Callable[..., None]) -> None:
+    catalogue(GOOD, FALSE)
+    assert command("prove", "--list").out == "one_is_one\none_is_two\n"
+    records = json.loads(command("prove", "--list", "--json").out)["theorems"]
+    assert records[1] == {"name": "one_is_two", "statement": "one_is_two holds"}
+    assert asked == []
