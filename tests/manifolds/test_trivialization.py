@@ -5,11 +5,18 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    rule,
+)
 from torch import nn
 
 from manifolds import constrain, orthogonal, rebase_after_steps
-from manifolds.charts import SO, LowRank, O, Sphere
+from manifolds.charts import SO, LowRank, O, Sphere, skew
 from manifolds.errors import NotOnManifoldError, PolicyError, PrecisionError, ShapeError
+from manifolds.expm import expm
 from manifolds.rebase import trivialization_parameters, trivializations
 from manifolds.strategies import Case, cases
 from manifolds.trivialization import Trivialization, check_period, working_dtype
@@ -152,6 +159,95 @@ def test_ticks_are_counted() -> None:
     static = Trivialization(SO(), torch.eye(2))
     assert not any(static.tick() for _ in range(6))
     assert "every=3" in repr(trivialization)
+
+
+class Lives(RuleBasedStateMachine):
+    """A dynamic trivialization beside Riemannian gradient descent written out.
+
+    Momentum lives in the Lie algebra; between changes of the base it is that of the
+    chart, so the mirror holds base, coordinates and momentum itself.
+    """
+
+    eta = 0.05
+
+    @initialize(every=st.sampled_from((1, 2, 3, None)), seed=st.integers(0, 99))
+    def start(self, every: int | None, seed: int) -> None:
+        torch.manual_seed(seed)
+        self.every = every
+        self.steps = 0
+        self.target = torch.randn(4, 4, dtype=DOUBLE)
+        self.make()
+        self.base = self.layer.weight.detach().clone()
+        self.free = torch.zeros(4, 4, dtype=DOUBLE)
+        self.momentum = torch.zeros(4, 4, dtype=DOUBLE)
+
+    def make(self) -> None:
+        self.layer: Any = nn.Linear(4, 4, bias=False).double()
+        orthogonal(self.layer, every=self.every, project_every=None)
+        self.optimizer = torch.optim.SGD(
+            self.layer.parameters(), lr=self.eta, momentum=0.5
+        )
+        rebase_after_steps(self.optimizer, self.layer)
+
+    def point(self, free: torch.Tensor) -> torch.Tensor:
+        point: torch.Tensor = self.base @ expm(skew(free))
+        return point
+
+    @rule()
+    def step(self) -> None:
+        self.optimizer.zero_grad()
+        (self.layer.weight * self.target).sum().backward()
+        self.optimizer.step()
+        leaf = self.free.clone().requires_grad_()
+        (g,) = torch.autograd.grad((self.point(leaf) * self.target).sum(), leaf)
+        self.momentum = 0.5 * self.momentum + g
+        self.free = self.free - self.eta * self.momentum
+        self.steps += 1
+        if self.every is not None and self.steps % self.every == 0:
+            self.base, self.free = self.point(self.free), torch.zeros_like(self.free)
+
+    @rule()
+    def look(self) -> None:
+        before = copy.deepcopy(self.layer.state_dict())
+        self.layer.eval()
+        with torch.no_grad():
+            self.layer(torch.ones(1, 4, dtype=DOUBLE))
+        self.layer.train()
+        for name, value in self.layer.state_dict().items():
+            assert torch.equal(value, before[name])
+
+    @rule()
+    def save_and_load(self) -> None:
+        saved = copy.deepcopy((self.layer.state_dict(), self.optimizer.state_dict()))
+        self.make()
+        self.layer.load_state_dict(saved[0])
+        self.optimizer.load_state_dict(saved[1])
+
+    @rule(seed=st.integers(0, 99))
+    def assign(self, seed: int) -> None:
+        generator = torch.Generator().manual_seed(seed)
+        sample = O().sample((4, 4), dtype=DOUBLE, generator=generator)
+        self.layer.weight = sample
+        self.base, self.free = sample, torch.zeros_like(sample)
+
+    @rule()
+    def rebase_by_hand(self) -> None:
+        ((trivialization, parameters),) = trivializations(self.layer)
+        trivialization.rebase(parameters)
+        self.base, self.free = self.point(self.free), torch.zeros_like(self.free)
+
+    @invariant()
+    def agree(self) -> None:
+        if hasattr(self, "layer"):
+            weight = self.layer.weight.detach()
+            torch.testing.assert_close(
+                weight, self.point(self.free), rtol=0, atol=1e-11
+            )
+            assert O().defect(weight) < 1e-12
+
+
+Lives.TestCase.settings = settings(max_examples=15, stateful_step_count=12)
+TestLives = Lives.TestCase
 
 
 @pytest.mark.parametrize("project_every", [1, None])

@@ -181,6 +181,36 @@ def test_accuracy_does_not_depend_on_the_size_of_the_gradient(size: float) -> No
     assert (found - wanted).norm() < 2e-6 * wanted.norm()
 
 
+@pytest.mark.parametrize(
+    ("angles", "smallest"),
+    [
+        ((1.0, 2.0), math.sin(1.5) / 1.5),
+        ((math.pi, math.pi), 0.0),
+        ((4.0, 2 * math.pi - 4), 0.0),
+        ((0.0, 0.0), 1.0),
+        ((math.pi * (1 - 1 / 95), math.pi * (1 - 2 / 95)), 0.016),
+    ],
+)
+def test_where_the_exponential_of_so4_is_singular(
+    angles: tuple[float, float], smallest: float
+) -> None:
+    """Singular values of its derivative are |sinc((x +- y) / 2)|.
+
+    The last angles are the largest two that Henaff's start has at n = 190: there a
+    static chart stretches some directions sixty times as much as others.
+    """
+    a = torch.zeros(4, 4, dtype=DOUBLE)
+    a[0, 1], a[2, 3] = angles
+    a = a - a.T
+    rows, columns = torch.triu_indices(4, 4, 1)
+    directions = torch.zeros(6, 4, 4, dtype=DOUBLE)
+    directions[torch.arange(6), rows, columns] = 0.5**0.5
+    directions = directions - directions.mT
+    images = frechet(a.expand(6, 4, 4), directions).flatten(1)
+    values = torch.linalg.svdvals(images)
+    assert abs(float(values[-1]) - smallest) < 1e-3
+
+
 @pytest.mark.parametrize("batch", [1, 2])
 @pytest.mark.parametrize(
     ("t", "dtype"),
