@@ -1,10 +1,14 @@
 """From C++ text to functions that Python can call.
 
+A library ends with a digest of itself: one that was cut short by a crash of the machine
+would end the process when it is loaded, so it is built again.
+
 The library's name is a hash of the source, the flags, the compiler and the processor,
 because ``-march=native`` makes code for this processor only.
 """
 
 import ctypes
+import hashlib
 import os
 import platform
 import shutil
@@ -15,7 +19,9 @@ from typing import Final
 
 from compiler.errors import BuildError
 
-from .cache import cached_file, content_key
+from .cache import cache_directory, cached_file, content_key
+
+_DIGEST: Final = hashlib.sha256().digest_size
 
 FLAGS: Final = (
     "-std=c++17",
@@ -50,11 +56,26 @@ def load_library(name: str, source: str, flags: tuple[str, ...] = FLAGS) -> ctyp
 
     def make(path: Path) -> None:
         _compile(compiler, source, flags, path)
+        code = path.read_bytes()
+        path.write_bytes(code + hashlib.sha256(code).digest())
 
     try:
-        return ctypes.CDLL(str(cached_file(file_name, make)))
-    except OSError:  # torn by a crash of the machine
-        return ctypes.CDLL(str(cached_file(file_name, make, renew=True)))
+        path = cached_file(file_name, make)
+        if not _is_whole(path):
+            path = cached_file(file_name, make, renew=True)
+        return ctypes.CDLL(str(path))
+    except OSError as error:
+        raise BuildError(
+            f"{name} had to be built in {cache_directory()} or a temporary folder: "
+            f"{error}; free some space, or set TILEWRIGHT_CACHE to another folder",
+            command=compiler,
+            output=str(error),
+        ) from error
+
+
+def _is_whole(path: Path) -> bool:
+    content = path.read_bytes()
+    return hashlib.sha256(content[:-_DIGEST]).digest() == content[-_DIGEST:]
 
 
 def find_compiler() -> str:
@@ -82,7 +103,8 @@ def _compile(compiler: str, source: str, flags: tuple[str, ...], path: Path) -> 
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode or not path.exists():
         lines = done.stderr.strip().splitlines() or ["no message"]
-        first = next((line for line in lines if "error" in line), lines[0])
+        words = "error", "failed", "No space"
+        first = next((s for s in lines if any(word in s for word in words)), lines[0])
         raise BuildError(
             f"the C++ compiler had to build {text.name}, but {compiler} returned "
             f"status={done.returncode}: {first.strip()}; set CXX to a g++ that "

@@ -6,6 +6,7 @@ see all of it or nothing, and a killed writer leaves only an abandoned directory
 which later writers sweep away.
 """
 
+import atexit
 import os
 import shutil
 import tempfile
@@ -57,8 +58,9 @@ def cached_file(
         renew: Make it again, even if it is there.
 
     Returns:
-        A path that exists. Where the cache directory cannot be written it lies in a
-        temporary directory, and nothing is shared with other processes.
+        A path that exists. Where the cache directory cannot be written, or is full, it
+        lies in a temporary directory: nothing is shared with other processes, and it
+        is gone when this one ends.
     """
     directory = cache_directory()
     path = directory / name
@@ -68,16 +70,23 @@ def cached_file(
         directory.mkdir(parents=True, exist_ok=True)
         room = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=directory))
     except OSError:
-        path = Path(tempfile.mkdtemp(prefix="tilewright-")) / name
-        make(path)
-        return path
+        return _made_elsewhere(name, make)
     try:
         make(room / name)
         (room / name).replace(path)
+    except OSError:
+        return _made_elsewhere(name, make)
     finally:
         shutil.rmtree(room, ignore_errors=True)
         _sweep(directory)
     return path
+
+
+def _made_elsewhere(name: str, make: Callable[[Path], None]) -> Path:
+    room = Path(tempfile.mkdtemp(prefix="tilewright-"))
+    atexit.register(shutil.rmtree, room, ignore_errors=True)
+    make(room / name)
+    return room / name
 
 
 def _sweep(directory: Path) -> None:

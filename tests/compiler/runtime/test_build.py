@@ -36,6 +36,32 @@ def test_a_torn_file_is_built_again(directory: Path) -> None:
     assert load_library("torn", other).torn_again() == 7
 
 
+@pytest.mark.parametrize("kept", [0, 31, 4096, 13_000, -1])
+def test_a_library_that_was_cut_short_is_built_again(
+    directory: Path, kept: int
+) -> None:
+    name = f"cut{kept}".replace("-", "_")
+    source = SOURCE.replace("seven", name)
+    path = Path(load_library(name, source)._name)
+    whole = path.read_bytes()
+    path.unlink()  # a library that is loaded must not change
+    path.write_bytes(whole[:kept])
+    assert getattr(load_library(name, source), name)() == 7
+    assert path.read_bytes() == whole
+
+
+def test_no_room_is_an_error_that_says_so(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("compiler.runtime.build._compile", full)
+    with pytest.raises(BuildError, match="No space left on device; free some space"):
+        load_library("none", SOURCE)
+    assert list(directory.iterdir()) == []
+
+
 def test_a_refused_source_shows_the_first_error(directory: Path) -> None:
     with pytest.raises(BuildError, match=r"error: .*nonsense") as caught:
         load_library("bad", "nonsense here;")

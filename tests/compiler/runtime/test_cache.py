@@ -77,6 +77,37 @@ def test_a_directory_that_cannot_be_written(
     assert path.exists() and blocker not in path.parents
 
 
+def test_a_full_directory(directory: Path) -> None:
+    def make(path: Path) -> None:
+        if directory in path.parents:
+            raise OSError(28, "No space left on device")
+        path.write_text("x")
+
+    path = cached_file("k", make)
+    assert path.read_text() == "x" and directory not in path.parents
+    assert list(directory.iterdir()) == []
+
+
+def test_what_is_made_elsewhere_is_gone_in_the_end(repository: Path) -> None:
+    script = (
+        "from compiler.runtime.cache import cached_file\n"
+        "print(cached_file('k', lambda path: path.touch()))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env={
+            **os.environ,
+            "PYTHONPATH": str(repository),
+            "TILEWRIGHT_CACHE": "/dev/null/k",
+        },
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    path = Path(done.stdout.strip())
+    assert path.name == "k" and not path.parent.exists()
+
+
 def test_concurrent_and_killed_writers(directory: Path, repository: Path) -> None:
     """Eight processes write one file; four are killed in the middle."""
     script = textwrap.dedent("""
