@@ -7,10 +7,12 @@ z3, bitwuzla nor cadical; docs/trust.md tells the whole story.
 
 import gzip
 import time
+import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from algebra.errors import ParseError
 from algebra.verdict import Proved, Refuted, Unknown, Verdict
 from compiler.runtime.cache import cached_file, content_key
 from verify.terms import Formula, all_of, holds
@@ -33,8 +35,12 @@ class Certificate:
     proof: str
 
     def check(self) -> Verdict:
-        """Check the proof again; see ``rup.check``."""
-        return check(self.question, lemmas_of(self.proof))
+        """Check the proof again; see ``rup.check``. What cannot be read is wrong."""
+        try:
+            lemmas = lemmas_of(self.proof)
+        except ParseError as error:
+            return Refuted({"proof": str(error)})
+        return check(self.question, lemmas)
 
 
 def certify(
@@ -42,7 +48,8 @@ def certify(
 ) -> Verdict:
     """Prove a claim by a refutation that our own checker accepts.
 
-    The refutation is kept in the cache; a later call only checks it again.
+    The refutation is kept in the cache; a later call only checks it again. One from
+    the cache that is rejected, because the file was damaged, is made anew once.
 
     Args:
         claim: What should hold for all values of its variables.
@@ -61,7 +68,14 @@ def certify(
     """
     given = tuple(assumptions)
     question = question_of(claim, given)
-    found = obtain(question, timeout)
+    for fresh in (False, True):
+        found = obtain(question, timeout, fresh=fresh)
+        if not isinstance(found, Refutation):
+            break
+        start = time.perf_counter()
+        verdict = Certificate(question, found.text).check()
+        if not isinstance(verdict, Refuted):
+            break
     if isinstance(found, Model):
         values = question.values(found.literals)
         if holds(claim, values) or not holds(all_of(given), values):
@@ -69,8 +83,6 @@ def certify(
         return Refuted(values)
     if isinstance(found, Unknown):
         return found
-    start = time.perf_counter()
-    verdict = Certificate(question, found.text).check()
     if isinstance(verdict, Refuted):
         return Unknown(f"the proof was rejected: {verdict.counterexample}")
     if isinstance(verdict, Unknown):
@@ -85,8 +97,16 @@ def certify(
     return Proved("certificate", facts)
 
 
-def obtain(question: Question, timeout: float) -> Model | Refutation | Unknown:
-    """Return cadical's answer; a refutation is read from the cache if it is there."""
+def obtain(
+    question: Question, timeout: float, *, fresh: bool = False
+) -> Model | Refutation | Unknown:
+    """Return cadical's answer; a refutation is read from the cache if it is there.
+
+    Args:
+        question: The clauses.
+        timeout: Limit for cadical [seconds].
+        fresh: Ask cadical, whatever the cache has.
+    """
     answers: list[Model | Refutation | Unknown] = []
 
     def make(path: Path) -> None:
@@ -98,11 +118,11 @@ def obtain(question: Question, timeout: float) -> Model | Refutation | Unknown:
 
     name = f"{content_key('drat', question.dimacs())}.drat.gz"
     try:
-        path = cached_file(name, make)
+        path = cached_file(name, make, renew=fresh)
         return Refutation(gzip.decompress(path.read_bytes()).decode())
     except _NoProofError:
         return answers[-1]
-    except (OSError, EOFError, UnicodeDecodeError):
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError):
         return solve(question, timeout)
 
 

@@ -70,7 +70,11 @@ def check(question: Question, lemmas: Iterable[Clause]) -> Verdict:
         library = load_library("rup", _source(), _FLAGS)
     except BuildError as error:
         return Unknown(f"the checker cannot be built: {error}")
-    given, added = _packed(question.clauses), _packed(listed)
+    given = _packed(question.clauses)
+    try:
+        added = _packed(listed)
+    except OverflowError:
+        return Refuted({"proof": "is malformed", "lemmas": len(listed)})
     step = ctypes.c_long(-1)
     library.rup_check.restype = ctypes.c_int
     answer = library.rup_check(

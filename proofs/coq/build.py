@@ -100,28 +100,42 @@ def build(
         outcome = _compile_all(coq, scripts, timeout, jobs, progress, token=key)
         verdicts.update(outcome)
         if not all(isinstance(verdict, Proved) for verdict in outcome.values()):
-            raise _NotAllProvedError
-        path.write_text(
-            json.dumps(
-                {n: v.facts for n, v in outcome.items() if isinstance(v, Proved)}
-            )
-        )
+            raise _NotKeptError
+        note = {n: v.facts for n, v in outcome.items() if isinstance(v, Proved)}
+        try:
+            path.write_text(json.dumps(note))
+        except OSError as error:
+            raise _NotKeptError from error
 
     verdicts: dict[str, Verdict] = {}
     try:
         remembered = cached_file(f"{key}-coq.json", run, renew=fresh)
-    except _NotAllProvedError:
+        if verdicts:
+            return verdicts
+        return _remembered(remembered.read_text(), names)
+    except _NotKeptError:
         return verdicts
-    if verdicts:
-        return verdicts
+    except (ValueError, TypeError):  # the note is damaged
+        return build(scripts, timeout, jobs=jobs, progress=progress, fresh=True)
+
+
+def _remembered(text: str, names: Sequence[str]) -> dict[str, Verdict]:
+    """Return the verdicts of a build that is noted in the cache.
+
+    Raises:
+        TypeError, ValueError: the note is damaged.
+    """
+    record = json.loads(text)
+    if not isinstance(record, dict) or sorted(record) != sorted(names):
+        raise ValueError("the note is about other theorems")
     return {
         name: Proved("Coq", (*((k, v) for k, v in facts), ("remembered", True)))
-        for name, facts in json.loads(remembered.read_text()).items()
+        for name, facts in record.items()
     }
 
 
-class _NotAllProvedError(Exception):
-    """Keeps a build with gaps out of the cache."""
+class _NotKeptError(Exception):
+    """Keeps out of the cache a build with gaps, or one that cannot be written."""
 
 
 def _compile_all(

@@ -1,10 +1,12 @@
 import os
 import stat
+import sys
 from pathlib import Path
 
 import pytest
 
 from algebra.verdict import Proved, Refuted, Unknown, Verdict
+from compiler.runtime.cache import cache_directory
 from proofs.coq import Script, build, read_scripts
 from proofs.coq.build import find_coq
 from proofs.coq.source import read_script
@@ -19,6 +21,7 @@ FALSE = """
 Theorem {name} (n : nat) : n + 1 = n.
 Proof. now rewrite <- plus_n_O. Qed.
 """
+module = sys.modules["proofs.coq.build"]
 needs_coq = pytest.mark.skipif(
     isinstance(find_coq(), Unknown), reason="coqc and mathcomp are not installed"
 )
@@ -179,3 +182,37 @@ def test_every_theorem_is_proved_without_axioms() -> None:
     verdicts = build(read_scripts(), fresh=True)
     gaps = {n: v for n, v in verdicts.items() if not isinstance(v, Proved)}
     assert len(verdicts) >= 30 and not gaps
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    ["", "{", "[]", "{}", '{"other": []}', '{"theorem_of_one": 1}', "\ufffd"],
+)
+def test_a_damaged_note_is_not_believed(damaged: str) -> None:
+    with pytest.raises((ValueError, TypeError)):
+        module._remembered(damaged, ["theorem_of_one"])
+
+
+def test_a_note_is_read_back_as_remembered() -> None:
+    text = '{"theorem_of_one": [["axioms", 0]]}'
+    verdict = only(module._remembered(text, ["theorem_of_one"]))
+    assert verdict == Proved("Coq", (("axioms", 0), ("remembered", True)))
+
+
+@needs_coq
+def test_a_damaged_cache_is_built_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    built: list[str] = []
+
+    def compile_all(*_: object, token: str) -> dict[str, Verdict]:
+        built.append(token)
+        return {"theorem_of_one": Proved("Coq", (("axioms", 0),))}
+
+    monkeypatch.setattr(module, "_compile_all", compile_all)
+    build([script(TRUE)])
+    (note,) = cache_directory().iterdir()
+    note.write_text("{")
+    assert isinstance(only(build([script(TRUE)])), Proved)
+    assert len(built) == 2
+    again = only(build([script(TRUE)]))
+    assert isinstance(again, Proved) and ("remembered", True) in again.facts
+    assert len(built) == 2
