@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterable
 from typing import Any, Protocol
 
+from algebra.errors import OutOfRangeError
 from algebra.verdict import Proved, Refuted, Unknown, Verdict
 
 from .terms import Formula, Term, all_of, negate
@@ -354,6 +355,9 @@ def prove(
         ``Proved`` whose facts name the seconds of each solver, ``Refuted`` whose
         counterexample maps each variable to an int, or ``Unknown`` with the limit.
 
+    Raises:
+        OutOfRangeError: no such solver, or no such limit.
+
     Example:
         >>> from .terms import equal, variable
         >>> x = variable("x", 8)
@@ -364,6 +368,16 @@ def prove(
 
     Source: Alive2's rule that a time-out is never an answer.
     """
+    if solver not in (Z3, BITWUZLA, BOTH):
+        raise OutOfRangeError(
+            f"solver must be one of {[Z3, BITWUZLA, BOTH]}, got solver={solver!r}; "
+            "choose one of them"
+        )
+    if not 0 < timeout < 1e6:
+        raise OutOfRangeError(
+            f"timeout must be seconds above 0 and below 1e6, got timeout={timeout!r}; "
+            "10.0 is enough for concrete sizes"
+        )
     question = all_of((*assumptions, negate(claim)))
     width = width_of(question)
     names = (Z3, BITWUZLA) if solver == BOTH else (solver,)

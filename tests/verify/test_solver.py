@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from algebra.errors import OutOfRangeError
 from algebra.verdict import Proved, Refuted, Unknown
 from verify import solver
 from verify.solver import BITWUZLA, BOTH, Z3, prove, variables_of, width_of
@@ -54,6 +55,18 @@ def test_a_refutation_is_a_case_where_the_claim_is_false(name: str) -> None:
         assert isinstance(verdict, Refuted)
         values = {"x": 0, "y": 0} | verdict.counterexample
         assert not holds(claim, values)
+
+
+@pytest.mark.parametrize("name", ["Z3", "cvc5", ""])
+def test_an_unknown_solver_is_not_replaced_by_another(name: str) -> None:
+    with pytest.raises(OutOfRangeError, match=r"solver must be one of .*got solver="):
+        prove(TRUE, solver=name)
+
+
+@pytest.mark.parametrize("limit", [0, -1.0, float("nan"), float("inf"), 1e6])
+def test_a_limit_is_a_time(limit: float) -> None:
+    with pytest.raises(OutOfRangeError, match="timeout must be seconds"):
+        prove(TRUE, timeout=limit)
 
 
 def test_sums_do_not_wrap() -> None:

@@ -47,7 +47,7 @@ def seconds(text: str) -> float:
         value = float(text)
     except ValueError:
         value = -1.0
-    if not 0 < value < 1e9:
+    if not 0 < value < 1e6:
         raise typer.BadParameter(f"needed seconds above 0, got {text!r}; write 60")
     return value
 
