@@ -432,9 +432,8 @@ class LinearLayout:
                 shift += bits
         except (KeyError, IndexError, TypeError) as error:
             raise _bad_point(self, point) from error
-        if len(point) != len(self.in_names) or not (
-            type(point) is dict or isinstance(point, Mapping)
-        ):
+        known = type(point) is dict or isinstance(point, Mapping)
+        if not known or len(point) != len(self.in_names):
             raise _bad_point(self, point)
         columns = self.columns
         image = 0

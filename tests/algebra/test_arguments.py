@@ -105,6 +105,7 @@ CALLS: list[Callable[[Any], object]] = [
     LAYOUT.is_trivial_over,
     LAYOUT.quotient,
     LAYOUT.apply,
+    LinearLayout.empty().apply,
     LAYOUT.apply_index,
     AffineLayout(LAYOUT).compose,
     AffineLayout,
