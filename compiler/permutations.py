@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Final
 
 from algebra import AffineLayout, LinearLayout
 from algebra.bits import log2
-from algebra.errors import DimMismatchError
+from algebra.errors import DimMismatchError, OutOfRangeError
 
 if TYPE_CHECKING:
     import torch
 
 INDEX: Final = "index"
+
+MOST_BITS: Final = 1024
+"""Bits of the longest index that a map is made for."""
 
 _MARLIN_GATHER: Final = (128, 8, 16, 256, 512, 32, 64, 1, 2, 4)
 _AWQ_GATHER: Final = (2, 4, 1)
@@ -169,11 +172,14 @@ def pixel_shuffle(channels: int, height: int, width: int, factor: int) -> Linear
 def bit_reversal(bits: int) -> LinearLayout:
     """Return the map that reads the index's bits backwards, as in an FFT.
 
+    Raises:
+        OutOfRangeError: ``bits`` is no number from 0 to ``MOST_BITS``.
+
     Example:
         >>> bit_reversal(3).bases
         {'index': ((4,), (2,), (1,))}
     """
-    return from_columns([1 << i for i in reversed(range(bits))])
+    return from_columns([1 << i for i in reversed(_places(bits))])
 
 
 def morton(rows: int, columns: int) -> LinearLayout:
@@ -199,16 +205,23 @@ def morton(rows: int, columns: int) -> LinearLayout:
 def gray(bits: int) -> LinearLayout:
     """Return the map ``x -> x ^ (x >> 1)``.
 
+    Raises:
+        OutOfRangeError: ``bits`` is no number from 0 to ``MOST_BITS``.
+
     Example:
         >>> gray(3).bases
         {'index': ((1,), (3,), (6,))}
     """
-    return from_columns([1 << i ^ 1 << i >> 1 for i in range(bits)])
+    return from_columns([1 << i ^ 1 << i >> 1 for i in _places(bits)])
 
 
 def reversal(bits: int) -> AffineLayout:
-    """Return the map ``x -> 2**bits - 1 - x``: a flip."""
-    identity = from_columns([1 << i for i in range(bits)])
+    """Return the map ``x -> 2**bits - 1 - x``: a flip.
+
+    Raises:
+        OutOfRangeError: ``bits`` is no number from 0 to ``MOST_BITS``.
+    """
+    identity = from_columns([1 << i for i in _places(bits)])
     return AffineLayout(identity, {INDEX: (1 << bits) - 1})
 
 
@@ -286,3 +299,12 @@ def marlin_weight(rows: int, columns: int) -> LinearLayout:
         ]
     )
     return tiles.compose(units)
+
+
+def _places(bits: int) -> range:
+    if not isinstance(bits, int) or not 0 <= bits <= MOST_BITS:
+        raise OutOfRangeError(
+            f"bits must be a number from 0 to {MOST_BITS}, got bits={bits!r}; give the "
+            "logarithm of the number of elements"
+        )
+    return range(bits)

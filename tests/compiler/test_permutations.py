@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 import torch
 
-from algebra.errors import DimMismatchError, NotInvertibleError, NotPowerOfTwoError
+from algebra.errors import (
+    DimMismatchError,
+    NotInvertibleError,
+    NotPowerOfTwoError,
+    OutOfRangeError,
+)
 from compiler import permutations, permute
 
 
@@ -145,3 +150,18 @@ def test_channels_last_of_any_extents(shape: tuple[int, ...]) -> None:
 def test_channels_last_needs_four_axes() -> None:
     with pytest.raises(DimMismatchError, match=r"shape=\(3, 4\)"):
         permutations.channels_last(torch.zeros(3, 4))
+
+
+@pytest.mark.parametrize("name", ["bit_reversal", "gray", "reversal"])
+@pytest.mark.parametrize("bits", [-1, 1025, 10**12, "3", 2.0, None])
+def test_bits_are_a_number_that_an_index_can_have(name: str, bits: object) -> None:
+    with pytest.raises(OutOfRangeError, match="bits must be a number from 0 to 1024"):
+        getattr(permutations, name)(bits)
+
+
+def test_the_longest_index() -> None:
+    longest = permutations.bit_reversal(permutations.MOST_BITS)
+    assert (
+        longest.compose(longest).bases
+        == permutations.from_columns([1 << i for i in range(1024)]).bases
+    )
