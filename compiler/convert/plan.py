@@ -15,6 +15,7 @@ from algebra.verdict import Verdict
 from compiler.cost import Device, cost, device
 
 from .copies import with_copies, without_copies
+from .exchange_plan import exchange_plans
 from .hardware import (
     Hardware,
     Layout,
@@ -216,7 +217,9 @@ def plan(
     repeat, far = with_copies(there)
     full = _within_warps(near, far)
     found = list(shared_plans(near, far, element_bits, goal, limit))
-    if full is not None:
+    if full is None:
+        found += exchange_plans(near, far, element_bits, goal, limit)
+    else:
         for steps in warp_plans(full, element_bits):
             found.append(SharedPlan(steps, None, 0))
     costs = [cost(estimate(one.steps, element_bits), goal) for one in found]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from compiler.convert.hardware import Hardware
 from compiler.convert.steps import Step
 
-from .plan_block import Block, block, ends, log2_parts, merge
+from .plan_block import Block, block, ends, inside, log2_parts
 
 HEADER = """from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
@@ -62,7 +62,7 @@ def hardware_function(
         lines = [f"def {name}(x):", '    """Change nothing."""', "    return x"]
         return FunctionText(name, module([], lines), None)
     made = block(steps, element_bits, shared_bytes=shared_bytes, repeated=repeated)
-    _, last = ends(merge(steps))
+    _, last = ends(inside(steps))
     named = constants(name, made, here, last)
     prefix = name.upper()
     body = [

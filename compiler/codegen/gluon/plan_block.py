@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from algebra.errors import UnsupportedLayoutError
 from compiler.convert.hardware import Hardware, hardware_of
 from compiler.convert.lower import Packing, lower
+from compiler.convert.merge import merge
 from compiler.convert.steps import (
     SCOPES,
     Barrier,
@@ -71,7 +72,7 @@ def block(
             shared memory than a block of PTX may declare.
     """
     _check(steps, element_bits, shared_bytes)
-    merged = merge(steps)
+    merged = inside(steps)
     first, last = ends(merged)
     alone = element_bits << min(first.registers, last.registers) < WORD_BITS
     assembly = Assembly()
@@ -87,19 +88,9 @@ def block(
     return Block(assembly.text(), constraints, size, first.registers, last.registers)
 
 
-def merge(steps: Sequence[Step]) -> tuple[Step, ...]:
-    """Make one selection of those that follow each other, renaming included."""
-    merged: list[Step] = []
-    for step in steps:
-        if not isinstance(step, Registers | Select):
-            merged.append(step)
-            continue
-        source = step.source
-        if merged and isinstance(merged[-1], Select):
-            source = source.compose(merged[-1].source)
-            merged.pop()
-        merged.append(Select(source))
-    return tuple(merged)
+def inside(steps: Sequence[Step]) -> tuple[Step, ...]:
+    """Return the steps with renaming as selections, neighbours made one."""
+    return merge([Select(s.source) if isinstance(s, Registers) else s for s in steps])
 
 
 def ends(steps: Sequence[Step]) -> tuple[Hardware, Hardware]:

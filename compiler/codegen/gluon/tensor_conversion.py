@@ -18,7 +18,7 @@ from compiler.convert.hardware import Hardware, hardware_of
 from compiler.convert.steps import Step
 
 from .conversion import FunctionText, constants, core, module
-from .plan_block import block, ends, merge
+from .plan_block import block, ends, inside
 
 
 def place_bits(layout: AffineLayout, which: str) -> list[int] | None:
@@ -104,7 +104,7 @@ def tensor_function(
     if taken is None or given is None:
         return None
     made = block(steps, element_bits, shared_bytes=shared_bytes, repeated=repeated)
-    first, last = ends(merge(steps))
+    first, last = ends(inside(steps))
     prefix = name.upper()
     shape = [dst.out_dims[dim] for dim in standard_order(dst.linear)]
     back = [given.index(bit) for bit in range(len(given))]

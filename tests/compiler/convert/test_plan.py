@@ -32,7 +32,7 @@ WAYS = {
     "two exchanges": "select, shuffle, select",
     "bytes of one word": "select, shuffle, select",
     "lanes only": "shuffle",
-    "bytes transposed": "store, barrier, load",
+    "bytes transposed": "select, shuffle, select, store, barrier, load",
     "repetitions": "store, barrier, load",
     "matrices": "store, barrier, load",
     "copies": "registers, select, shuffle, select, registers",

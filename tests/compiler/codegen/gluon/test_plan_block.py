@@ -1,7 +1,7 @@
 import pytest
 
 from algebra import LinearLayout, UnsupportedLayoutError
-from compiler.codegen.gluon.plan_block import block, ends, log2_parts, merge
+from compiler.codegen.gluon.plan_block import block, ends, inside, log2_parts
 from compiler.convert import Registers, Select, plan
 from compiler.convert.plan import Plan
 
@@ -55,7 +55,7 @@ def test_numbers_of_registers_may_differ() -> None:
 def test_renaming_becomes_selection_and_joins_its_neighbours() -> None:
     found = plan(flat([32, 0], LANES), flat([1], [32, *LANES[1:]]), 32)
     assert isinstance(found.steps[0], Registers)
-    merged = merge(found.steps)
+    merged = inside(found.steps)
     assert [type(step) for step in merged].count(Select) == 2
     first, last = ends(merged)
     assert (first.registers, last.registers) == (2, 1)
