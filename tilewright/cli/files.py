@@ -25,7 +25,7 @@ def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
     """
     if path.is_dir():
         raise InputError(f"cannot write {str(path)!r}: it is a folder; name a file")
-    if path.exists() and (not path.is_file() or Path("/dev") in path.parents):
+    if is_stream(path):
         content = io.BytesIO()
         write(content)
         try:
@@ -53,6 +53,16 @@ def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
     except BaseException:
         os.unlink(name)
         raise
+
+
+def is_stream(path: Path) -> bool:
+    """Say whether a path is a pipe or a device, which takes what is written to it.
+
+    Example:
+        >>> is_stream(Path("/dev/null")), is_stream(Path(__file__))
+        (True, False)
+    """
+    return path.exists() and (not path.is_file() or Path("/dev") in path.parents)
 
 
 def write_text(path: Path, text: str) -> None:

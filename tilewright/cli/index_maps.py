@@ -121,6 +121,11 @@ def _size(name: str, parameter: str, axes: dict[str, int], shape: Sequence[int])
         for size in shape:
             count *= size
         return max(count.bit_length() - 1, 0)
+    if parameter == "size" and len(shape) > 1 and shape[-1] != shape[-2]:
+        raise InputError(
+            f"{name} needs a square, got an array of shape {tuple(shape)}; write the "
+            f"size, {name}(...), for squares one after another"
+        )
     if axis is None or len(shape) < -axis:
         raise InputError(
             f"{name} needs {parameter}, which an array of shape {tuple(shape)} does "

@@ -1,5 +1,6 @@
 """``tilewright permute``: apply an index map to a .npy file."""
 
+import io
 import json
 from pathlib import Path
 from tokenize import TokenError
@@ -9,7 +10,7 @@ import typer
 
 from .arguments import Json, read_shape
 from .failures import InputError, cannot
-from .files import write_whole
+from .files import is_stream, write_whole
 from .index_maps import read_index_map
 
 if TYPE_CHECKING:
@@ -74,7 +75,8 @@ def permute(
     if as_json:
         typer.echo(json.dumps(facts))
     else:
-        typer.echo(f"wrote {output}: shape {tuple(result.shape)}, {array.dtype}")
+        text = f"wrote {output}: shape {tuple(result.shape)}, {array.dtype}"
+        typer.echo(text, err=is_stream(output))
 
 
 def load(path: Path) -> "np.ndarray[Any, Any]":
@@ -93,8 +95,12 @@ def load(path: Path) -> "np.ndarray[Any, Any]":
                     f"needed a .npy file, got {str(path)!r}, which starts with "
                     f"{start!r}; write it with numpy.save"
                 )
-            file.seek(0)
-            array = np.lib.format.read_array(file, allow_pickle=False)
+            if file.seekable():
+                file.seek(0)
+                array = np.lib.format.read_array(file, allow_pickle=False)
+            else:
+                content = io.BytesIO(start + file.read())
+                array = np.lib.format.read_array(content, allow_pickle=False)
             return np.asarray(array, order="C")
     except OSError as error:
         raise cannot("read", path, error, "check the path") from error

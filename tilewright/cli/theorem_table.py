@@ -5,6 +5,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 Record = Mapping[str, Any]
+WIDE = 140
+"""Columns of a terminal in which the details have room."""
+
+DETAILS = ("scope", "solvers agree", "certificate")
 HEADINGS = (
     "theorem",
     "verdict",
@@ -38,7 +42,10 @@ def certificate(record: Record) -> tuple[str, str]:
 
 
 def print_table(records: Sequence[Record], total: int) -> None:
-    """Print a line a theorem, without the columns in which nothing stands."""
+    """Print a line a theorem, without the columns in which nothing stands.
+
+    A narrow terminal shows no details; ``--json`` has all of them.
+    """
     # rich is loaded when there is something to print
     from rich.console import Console
     from rich.markup import escape
@@ -58,8 +65,14 @@ def print_table(records: Sequence[Record], total: int) -> None:
                 f"{record['seconds']:.2f} s",
             )
         )
+    console = Console(width=None if sys.stdout.isatty() else 200)
+    narrow = console.width < WIDE
     table = Table(box=None, pad_edge=False, header_style="bold")
-    shown = [i for i, _ in enumerate(HEADINGS) if any(row[i] for row in rows)]
+    shown = [
+        i
+        for i, heading in enumerate(HEADINGS)
+        if any(row[i] for row in rows) and not (narrow and heading in DETAILS)
+    ]
     for i in shown:
         right = HEADINGS[i] == "time"
         table.add_column(
@@ -70,7 +83,6 @@ def print_table(records: Sequence[Record], total: int) -> None:
         cells = [escape(cell) for cell in row]
         cells[1] = f"[{style}]{row[1]}[/]"
         table.add_row(*(cells[i] for i in shown))
-    console = Console(width=None if sys.stdout.isatty() else 200)
     console.print(table)
     proved = 0
     for record in records:

@@ -93,3 +93,9 @@ def test_every_public_permutation_has_a_name() -> None:
     plumbing = {"from_columns", "from_gather"}
     assert set(NAMED) <= public
     assert public - plumbing - set(NAMED) <= {"channels_last"}
+
+
+def test_a_rotation_without_a_size_needs_a_square() -> None:
+    with pytest.raises(InputError, match=r"rotate90 needs a square.*\(8, 4\)"):
+        read_index_map("rotate90", (8, 4))
+    assert read_index_map("rotate90(4)", (8, 4)) == permutations.rotate90(4)

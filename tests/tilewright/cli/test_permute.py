@@ -1,4 +1,7 @@
+import io
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -95,3 +98,19 @@ def test_save_and_load(tmp_path: Path) -> None:
     array = np.arange(6, dtype=">i8").reshape(2, 3)
     save(tmp_path / "a.npy", array)
     assert np.array_equal(load(tmp_path / "a.npy"), array)
+
+
+def test_from_and_to_a_pipe(repository: Path, tmp_path: Path) -> None:
+    array = np.arange(8, dtype=np.int16)
+    np.save(tmp_path / "in.npy", array)
+    words = ["permute", "/dev/stdin", "--map", "reversal", "-o", "/dev/stdout"]
+    done = subprocess.run(
+        [sys.executable, "-m", "tilewright", *words],
+        cwd=repository,
+        input=(tmp_path / "in.npy").read_bytes(),
+        capture_output=True,
+        check=True,
+    )
+    assert np.load(io.BytesIO(done.stdout)).tolist() == array[::-1].tolist()
+    assert done.stdout.endswith(array[::-1].tobytes())
+    assert done.stderr == b"wrote /dev/stdout: shape (8,), int16\n"

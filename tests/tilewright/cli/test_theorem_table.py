@@ -36,6 +36,18 @@ def test_columns_in_which_nothing_stands_are_left_out(
     assert out.endswith("2 of 3 proved\n")
 
 
+def test_a_narrow_terminal_shows_no_details(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "80")
+    print_table([{**RECORD, "name": "short"}], 1)
+    lines = capsys.readouterr().out.splitlines()
+    assert "scope" not in lines[0]
+    assert lines[-1] == "1 of 1 proved"
+    assert len(lines) == 3
+
+
 def test_why_there_is_no_certificate_stands_below(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
