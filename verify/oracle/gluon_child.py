@@ -2,8 +2,8 @@
 
 Run as a script. Reads one JSON list of jobs a line from stdin and answers one JSON line
 a job. A job is ``["compile", text, kernel, {parameter: type}, warps, arch]`` or
-``["version"]``; an answer is ``{"value": {"ptx": text, "cubin": base64, "shared": bytes}}`` or
-``{"error": text}``.
+``["version"]``; an answer is ``{"error": text}`` or ``{"value": {"ptx": text, "cubin":
+base64, "shared": bytes}}``.
 """
 
 import base64
