@@ -128,14 +128,14 @@ def agree(seed: int) -> int:
 
 
 @pytest.mark.no_cover
-def test_agrees_with_the_simulation_on_500_random_layouts() -> None:
-    widths = {agree(seed) for seed in range(500)}
+def test_agrees_with_the_simulation_on_random_layouts() -> None:
+    widths = {agree(seed) for seed in range(150)}
     assert {1, 2, 4} <= widths
 
 
 @pytest.mark.slow
 def test_agrees_with_the_simulation_on_10000_random_layouts() -> None:
-    for seed in range(500, 10_500):
+    for seed in range(150, 10_500):
         agree(seed)
 
 

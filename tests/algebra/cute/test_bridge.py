@@ -127,10 +127,13 @@ def check(seed: int) -> str:
 
 
 @pytest.mark.no_cover
-def test_2000_random_layouts_agree_with_the_reference() -> None:
-    outcomes = [check(seed) for seed in range(2000)]
+@pytest.mark.parametrize(
+    "count", [300, pytest.param(2000, marks=pytest.mark.slow)], ids=str
+)
+def test_random_layouts_agree_with_the_reference(count: int) -> None:
+    outcomes = [check(seed) for seed in range(count)]
     for outcome in ("domain", "carry", "strided", "swizzled"):
-        assert outcomes.count(outcome) > 100
+        assert outcomes.count(outcome) > count // 20
 
 
 @given(
