@@ -4,7 +4,7 @@
 
 Named maps against torch's ``.contiguous()`` of the same permutation as strides; bit
 reversal and random matrices against numpy's fancy indexing. Each result is checked,
-then both are timed in turn, and the medians compared.
+then both are timed in turn, and the least times compared: machines are shared.
 """
 
 import argparse
@@ -183,14 +183,14 @@ def add(
 
 
 def in_turn(rounds: int, *actions: Action) -> list[float]:
-    """Return the median times of some actions, one after another [ms]."""
+    """Return the least times of some actions, one after another [ms]."""
     times: list[list[float]] = [[] for _ in actions]
     for _ in range(rounds):
         for action, kept in zip(actions, times, strict=True):
             begin = time.perf_counter()
             action()
             kept.append((time.perf_counter() - begin) * 1e3)
-    return [statistics.median(kept) for kept in times]
+    return [min(kept) for kept in times]
 
 
 def geomean(values: Sequence[float]) -> float:

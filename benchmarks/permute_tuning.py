@@ -78,8 +78,10 @@ def launch_of(map: IndexMap, width: int, variant: Variant) -> VectorLaunch | Non
         return None
     lanes = min(len(plan.threads), plan.tile_bits - plan.vector_bits) - 5
     warps = min(1 << lanes, variant.warps)
-    plan = without_overlap(plan, warps)
-    return replace(default, plan=plan, backward=variant.backward, num_warps=warps)
+    clear = without_overlap(plan, warps)
+    if clear is None:
+        return None
+    return replace(default, plan=clear, backward=variant.backward, num_warps=warps)
 
 
 def cases(bits: int, seed: int) -> Iterator[tuple[int, str, Variant, VectorLaunch]]:

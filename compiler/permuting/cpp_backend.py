@@ -14,7 +14,7 @@ from .granularity import absorb_batch, coarsen_to
 from .index_map import IndexMap, table
 from .line_plan import plan_lines
 
-_LINE_BITS = {1: 6, 2: 6, 4: 6, 8: 5, 16: 4}
+_LINE_BITS = {1: 6, 2: 7, 4: 6, 8: 6, 16: 5}
 """Log2 of the line for each width [elements]."""
 
 _BLOCK_BYTES = 64

@@ -31,6 +31,9 @@ _MIRRORED: Final[dict[Order, Order]] = {
 }
 _MAX_WARPS: Final = 16
 _LANES: Final = 5
+_BANK_BITS: Final = 3
+"""Lowest bits of a slot, which choose the banks."""
+
 _LONG_RUN: Final = 3
 """Log2 of the vectors side by side from which stores are whole lines."""
 
@@ -126,7 +129,8 @@ def plan_vector_launch(
     if warps < 0:
         return None
     num_warps = min(1 << warps, _MAX_WARPS)
-    return VectorLaunch(without_overlap(plan, num_warps), backward, num_warps)
+    clear = without_overlap(plan, num_warps)
+    return None if clear is None else VectorLaunch(clear, backward, num_warps)
 
 
 def _widest(
@@ -149,39 +153,63 @@ def _widest(
     return None
 
 
-def without_overlap(plan: VectorPlan, num_warps: int) -> VectorPlan:
-    """Return the plan with slots that Triton's addresses are right for.
+def without_overlap(plan: VectorPlan, num_warps: int) -> VectorPlan | None:
+    """Return the plan with offsets that Triton's addresses are right for.
 
-    Triton adds those bits of an offset to the address that no thread bit reaches, and
-    xors the others. Where register bits of both kinds overlap, release 3.6 carries.
-    Then each bit of a slot that no thread bit reaches gets a bit of the bank added:
-    banks stay as they are, and every register bit is xored.
+    Triton adds register bits of an offset to the address where no thread bit reaches
+    theirs, and xors the others. Where register bits of both kinds overlap, release 3.6
+    carries. Then each bit of a slot that no thread bit reaches gets a bit of the bank
+    added: banks stay as they are, and all register bits are xored. Bits of a word
+    within its vector cannot change like that; there an added load takes up another
+    one's bits.
+
+    Returns:
+        A plan of the same blocks, or None in the rare case that there is none.
     """
-    if not (_overlaps(plan, num_warps, 0) or _overlaps(plan, num_warps, 1)):
-        return plan
-    for bit in range(3, len(plan.slots)):
-        for bank in (None, 0, 1, 2):
+    if _overlaps(plan, num_warps):
+        plan = _mixed_slots(plan, num_warps)
+    if _overlaps(plan, num_warps):
+        plan = _mixed_loads(plan, num_warps)
+    return None if _overlaps(plan, num_warps) else plan
+
+
+def _mixed_slots(plan: VectorPlan, num_warps: int) -> VectorPlan:
+    for bit in range(_BANK_BITS, len(plan.slots)):
+        place = bit + plan.vector_bits - plan.word_bits
+        for bank in (None, *range(_BANK_BITS)):
             slots = plan.slots
             if bank is not None:
                 slots = tuple(s ^ (s >> bank & 1) << bit for s in slots)
             mixed = replace(plan, slots=slots)
-            place = bit + plan.vector_bits - plan.word_bits
             if all(_reached(mixed, num_warps, step) >> place & 1 for step in (0, 1)):
                 plan = mixed
                 break
     return plan
 
 
-def _overlaps(plan: VectorPlan, num_warps: int, step: int) -> bool:
-    _, registers = _offsets(plan, num_warps, step)
-    reached = _reached(plan, num_warps, step)
-    added = [offset for offset in registers if not offset & reached]
-    return any(
-        one & other
-        for i, one in enumerate(registers)
-        for other in registers[:i]
-        if one in added or other in added
+def _mixed_loads(plan: VectorPlan, num_warps: int) -> VectorPlan:
+    reached = _reached(plan, num_warps, 1)
+    offsets = plan.block_offsets()[-len(plan.loads) :] if plan.loads else []
+    xored = [v for v, o in zip(plan.loads, offsets, strict=True) if o & reached]
+    if not xored:
+        return plan
+    loads = tuple(
+        v if o & reached else v ^ xored[0]
+        for v, o in zip(plan.loads, offsets, strict=True)
     )
+    return replace(plan, loads=loads)
+
+
+def _overlaps(plan: VectorPlan, num_warps: int) -> bool:
+    for step in (0, 1):
+        _, registers = _offsets(plan, num_warps, step)
+        reached = _reached(plan, num_warps, step)
+        added = [offset for offset in registers if not offset & reached]
+        for i, one in enumerate(registers):
+            for other in registers[:i]:
+                if one & other and (one in added or other in added):
+                    return True
+    return False
 
 
 def _reached(plan: VectorPlan, num_warps: int, step: int) -> int:

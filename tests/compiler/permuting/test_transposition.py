@@ -30,7 +30,9 @@ def test_the_law(
 
 
 @pytest.mark.parametrize("backend", PATHS)
-@pytest.mark.parametrize("shape", [(2, 3, 5000), (1, 130, 1), (1, 67, 129)])
+@pytest.mark.parametrize(
+    "shape", [(2, 3, 5000), (2, 5000, 3), (1, 130, 1), (1, 67, 129)]
+)
 def test_several_tiles(shape: tuple[int, int, int], backend: Backend) -> None:
     x = torch.randn(shape)
     assert torch.equal(transpose_matrices(x, backend=backend), x.transpose(1, 2))
