@@ -15,7 +15,7 @@ from algebra.encodings import (
 from algebra.errors import EncodingError, LayoutError
 from algebra.layout import LinearLayout
 from algebra.verdict import Proved, Refuted, Unknown
-from verify import prove_encoding
+from verify import equivalence, prove_encoding
 from verify.equivalence import linear_terms
 from verify.oracle.random_encodings import random_case, random_cases
 from verify.oracle.random_matrices import random_surjective
@@ -129,6 +129,23 @@ def test_a_wrong_swizzle_is_refuted() -> None:
     assert encoding.to_linear_layout([32, 32]).apply(at) == found["legacy"]
     small = wrong.resize_in_dim("offset", 512)
     assert isinstance(prove_encoding(encoding, [32, 32], layout=small), Refuted)
+    right = encoding.to_linear_layout([32, 32])
+    large = right.resize_in_dim("offset", 2048)
+    verdict = prove_encoding(encoding, [32, 32], layout=large)
+    assert isinstance(verdict, Refuted)
+    assert verdict.counterexample == {"offsets of the layout": 2048, "addresses": 1024}
+
+
+@pytest.mark.parametrize(
+    "encoding",
+    [BLOCKED, SwizzledShared(vec=4, per_phase=1, max_phase=4, order=(1, 0))],
+)
+def test_a_counterexample_that_does_not_replay_is_unknown(
+    encoding: Blocked | SwizzledShared, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(equivalence, "prove", lambda *_, **__: Refuted({}))
+    verdict = prove_encoding(encoding, [64, 64])
+    assert isinstance(verdict, Unknown) and "does not replay" in verdict.reason
 
 
 def test_a_swizzle_that_leaves_its_row_says_so() -> None:

@@ -39,6 +39,16 @@ def test_agrees_with_torch(fixed: int, threads: int) -> None:
     assert torch.equal(one, other)
 
 
+@pytest.mark.parametrize("fixed", [0, 3, 7, 10])
+def test_an_offset_agrees_with_torch(fixed: int) -> None:
+    map = IndexMap(rotated(15, 4, fixed).columns, offset=0x5B5B >> fixed << fixed)
+    source = torch.randint(-100, 100, (3 << 15,), dtype=torch.int8)
+    one, other = torch.zeros_like(source), torch.zeros_like(source)
+    run_cpp(source, one, map)
+    run_torch(source, other, map)
+    assert torch.equal(one, other)
+
+
 @pytest.mark.parametrize("offset", [1, 2, 4, 8])
 def test_elements_widen_only_as_far_as_both_addresses_allow(offset: int) -> None:
     map = rotated(10, 3, 5)

@@ -77,6 +77,18 @@ def test_a_wrong_model_is_no_refutation(monkeypatch: pytest.MonkeyPatch) -> None
     assert isinstance(verdict, Unknown) and "does not refute" in verdict.reason
 
 
+def test_a_model_against_the_assumptions_is_no_refutation(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    claim, given = equal(X, Y), [equal(X, 0)]
+    bits = question_of(claim, given).variables
+    monkeypatch.setattr(certificate, "solve", lambda *_: Model(bits["x"][:1]))
+    verdict = certify(claim, given)
+    assert isinstance(verdict, Unknown) and "does not refute" in verdict.reason
+    monkeypatch.setattr(certificate, "solve", lambda *_: Model(bits["y"][:1]))
+    assert certify(claim, given) == Refuted({"x": 0, "y": 1})
+
+
 def test_a_wrong_proof_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(certificate, "solve", lambda *_: Refutation("0\n"))
     verdict = certify(equal(X + Y, X ^ Y))

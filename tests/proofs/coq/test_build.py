@@ -8,7 +8,7 @@ import pytest
 from algebra.verdict import Proved, Refuted, Unknown, Verdict
 from compiler.runtime.cache import cache_directory
 from proofs.coq import Script, build, read_scripts
-from proofs.coq.build import find_coq
+from proofs.coq.build import Coq, find_coq
 from proofs.coq.source import read_script
 
 TRUE = """
@@ -216,3 +216,45 @@ def test_a_damaged_cache_is_built_again(monkeypatch: pytest.MonkeyPatch) -> None
     again = only(build([script(TRUE)]))
     assert isinstance(again, Proved) and ("remembered", True) in again.facts
     assert len(built) == 2
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A ``coqc`` to be written, in the place of the one of this machine."""
+    program = tmp_path / "coqc"
+    found = Coq(str(program), "8.16.1")
+    monkeypatch.setattr(module, "find_coq", lambda: found)
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    monkeypatch.setattr(module, "_recheck", lambda verdicts, *_: verdicts)
+    return program
+
+
+def answering(program: Path, text: str, status: int = 0) -> None:
+    program.write_text(f"#!/bin/sh\n{text}\nexit {status}\n")
+    program.chmod(0o755)
+
+
+@pytest.mark.parametrize("words", ["Axiom a : 1 = 2.", "Lemma b : 1 = 2. Admitted."])
+def test_forbidden_words_are_found_without_coq(fake: Path, words: str) -> None:
+    answering(fake, "true")
+    verdict = only(build([script(f"{words}\n{TRUE}")]))
+    assert isinstance(verdict, Refuted)
+
+
+def test_a_rejected_script_is_unknown_and_not_remembered(fake: Path) -> None:
+    question = script(TRUE)
+    for said in ("one", "two"):
+        answering(fake, f"echo {said} >&2", 1)
+        assert only(build([question])) == Unknown(f"Coq rejects one.v: {said}")
+    answering(fake, "true")
+    verdict = only(build([question]))
+    assert isinstance(verdict, Unknown) and "did not say" in verdict.reason
+
+
+def test_only_no_axioms_is_proved(fake: Path) -> None:
+    coq, question = Coq(str(fake), "8.16.1"), script(TRUE)
+    axioms = module._verdict("Axioms:\n  lie :\n  False", coq, question, 0.5)
+    assert axioms == Refuted({"axioms": "lie : False"})
+    assert isinstance(module._verdict(module.CLOSED, coq, question, 0.5), Proved)
+    for answer in ("", f"{module.CLOSED}, nearly", f"not {module.CLOSED}"):
+        assert isinstance(module._verdict(answer, coq, question, 0.5), Unknown)
