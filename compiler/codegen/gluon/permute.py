@@ -47,7 +47,12 @@ def span(number, BASIS: gl.constexpr):  # type: ignore[no-untyped-def]
 
 
 @gluon.jit  # type: ignore[misc,untyped-decorator,unused-ignore]  # triton has no types
-def counted(SIZE: gl.constexpr, AXIS: gl.constexpr, LAYOUT: gl.constexpr, WIDE: gl.constexpr):  # type: ignore[no-untyped-def]  # fmt: skip  # noqa: E501
+def counted(  # type: ignore[no-untyped-def]
+    SIZE: gl.constexpr,
+    AXIS: gl.constexpr,
+    LAYOUT: gl.constexpr,
+    WIDE: gl.constexpr,
+):
     """Return the numbers along one axis, wide where addresses are."""
     number = gl.arange(0, SIZE, layout=gl.SliceLayout(1 - AXIS, LAYOUT))
     if WIDE:
@@ -56,7 +61,14 @@ def counted(SIZE: gl.constexpr, AXIS: gl.constexpr, LAYOUT: gl.constexpr, WIDE: 
 
 
 @gluon.jit  # type: ignore[misc,untyped-decorator,unused-ignore]  # triton has no types
-def line_places(base, ROWS: gl.constexpr, SIZE: gl.constexpr, VECTOR: gl.constexpr, LAYOUT: gl.constexpr, WIDE: gl.constexpr):  # type: ignore[no-untyped-def]  # fmt: skip  # noqa: E501
+def line_places(  # type: ignore[no-untyped-def]
+    base,
+    ROWS: gl.constexpr,
+    SIZE: gl.constexpr,
+    VECTOR: gl.constexpr,
+    LAYOUT: gl.constexpr,
+    WIDE: gl.constexpr,
+):
     """Return the places of the tile's lines [rows, places of a line]."""
     row = counted(1 << len(ROWS), 0, LAYOUT, WIDE)
     places = (base ^ span(row, ROWS)) ^ counted(SIZE, 1, LAYOUT, WIDE)
@@ -64,7 +76,13 @@ def line_places(base, ROWS: gl.constexpr, SIZE: gl.constexpr, VECTOR: gl.constex
 
 
 @gluon.jit  # type: ignore[misc,untyped-decorator,unused-ignore]  # triton has no types
-def block_places(base, THREADS: gl.constexpr, STORES: gl.constexpr, LAYOUT: gl.constexpr, WIDE: gl.constexpr):  # type: ignore[no-untyped-def]  # fmt: skip  # noqa: E501
+def block_places(  # type: ignore[no-untyped-def]
+    base,
+    THREADS: gl.constexpr,
+    STORES: gl.constexpr,
+    LAYOUT: gl.constexpr,
+    WIDE: gl.constexpr,
+):
     """Return the places of the blocks' vectors [threads, words of a block]."""
     thread = counted(1 << len(THREADS), 0, LAYOUT, WIDE)
     word = counted(4 << len(STORES), 1, LAYOUT, WIDE)
@@ -73,7 +91,15 @@ def block_places(base, THREADS: gl.constexpr, STORES: gl.constexpr, LAYOUT: gl.c
 
 
 @gluon.jit  # type: ignore[misc,untyped-decorator,unused-ignore]  # triton has no types
-def reorder(words, THREADS: gl.constexpr, STORES: gl.constexpr, FLIPS: gl.constexpr, LAYOUT: gl.constexpr, PTX: gl.constexpr, CONSTRAINTS: gl.constexpr):  # type: ignore[no-untyped-def]  # fmt: skip  # noqa: E501
+def reorder(  # type: ignore[no-untyped-def]
+    words,
+    THREADS: gl.constexpr,
+    STORES: gl.constexpr,
+    FLIPS: gl.constexpr,
+    LAYOUT: gl.constexpr,
+    PTX: gl.constexpr,
+    CONSTRAINTS: gl.constexpr,
+):
     """Permute the elements of each thread's block."""
     if len(FLIPS) == 0:
         return gl.inline_asm_elementwise(
