@@ -185,6 +185,7 @@ def main() -> None:
     parser.add_argument(
         "--out", default=str(ROOT / "benchmarks/results/device_costs.json")
     )
+    parser.add_argument("--commit", help="the commit measured, where git is not")
     arguments = parser.parse_args()
     if arguments.compile_only:
         compile_only()
@@ -202,9 +203,12 @@ def main() -> None:
         print(column)
         for kind, value in columns[column]["table"].items():
             print(f'    ("{kind}", Constant({value:.3f}, "device_costs.json")),')
-    commit = subprocess.run(
-        ["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True
-    ).stdout.strip()
+    commit = (
+        arguments.commit
+        or subprocess.run(
+            ["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True
+        ).stdout.strip()
+    )
     result = {
         "commit": commit,
         "device": torch.cuda.get_device_name(0),
