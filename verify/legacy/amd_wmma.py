@@ -23,6 +23,7 @@ OPERAND = upstream(
     "computeTensorElemMappingInBlockWmma1, computeTensorElemMappingInBlockWmma2",
     "third_party/amd/lib/TritonAMDGPUToLLVM/ConvertLayoutOpToLLVM/"
     "SharedToDotOperandWMMA.cpp",
+    "df68dcf493ee906207c8e98cb49138e272ebaeff",
 )
 
 

@@ -23,10 +23,12 @@ OPERAND_V2 = upstream(
     "MMA16816SmemLoader::computeLdmatrixMatOffs, computeLdsMatOffs, loadX4",
     "third_party/nvidia/lib/TritonNVIDIAGPUToLLVM/ConvertLayoutOpToLLVM/"
     "SharedToDotOperandMMAv2.cpp",
+    "30dc6a7c9c145197cd5beba35ad841ed91da7f1a",
 )
 OPERAND_V3 = (
     upstream("isMmaToDotShortcut", "lib/Analysis/Utility.cpp")
-    + ": operand A of wgmma is the result layout itself; k_width in place of 2"
+    + " (from memory, not read again): operand A of wgmma is the result layout itself; "
+    "k_width in place of 2"
 )
 
 
