@@ -21,7 +21,7 @@ OPERAND = upstream(
     "computeTensorElemMappingInBlock",
     "third_party/amd/lib/TritonAMDGPUToLLVM/ConvertLayoutOpToLLVM/"
     "SharedToDotOperandMFMA.cpp",
-    "9e46d61196637e01878c6ffe712f7cee3082e683",
+    "0471065a9d1bb87177d545567d94a535d97244a5",
 )
 
 

@@ -23,7 +23,7 @@ OPERAND = upstream(
     "computeTensorElemMappingInBlockWmma1, computeTensorElemMappingInBlockWmma2",
     "third_party/amd/lib/TritonAMDGPUToLLVM/ConvertLayoutOpToLLVM/"
     "SharedToDotOperandWMMA.cpp",
-    "df68dcf493ee906207c8e98cb49138e272ebaeff",
+    "1020b048de325f6a50df77d284569cf2153580f5",
 )
 
 

@@ -15,7 +15,7 @@ from .upstream import upstream
 SOURCE = upstream(
     "loadFMAOp",
     "lib/Conversion/TritonGPUToLLVM/ConvertLayoutOpToLLVM/SharedToDotOperandFMA.cpp",
-    "d4e9c706e3ec133953b0d7648e76943278ea15da",
+    "03f3ebbda290597291a3fb509e5e4e10dd02dcfa",
 )
 
 

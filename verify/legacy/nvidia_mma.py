@@ -23,7 +23,7 @@ OPERAND_V2 = upstream(
     "MMA16816SmemLoader::computeLdmatrixMatOffs, computeLdsMatOffs, loadX4",
     "third_party/nvidia/lib/TritonNVIDIAGPUToLLVM/ConvertLayoutOpToLLVM/"
     "SharedToDotOperandMMAv2.cpp",
-    "30dc6a7c9c145197cd5beba35ad841ed91da7f1a",
+    "08c9558fb556fd493e3574456ae43344f9511d7c",
 )
 OPERAND_V3 = (
     upstream("isMmaToDotShortcut", "lib/Analysis/Utility.cpp")

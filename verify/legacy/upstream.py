@@ -1,8 +1,8 @@
 """Which upstream the formulas are about.
 
-Facts were read in triton-lang/triton as it stood at the end of 2024, when most lowerings
-still computed indices with division and remainder: what concerns values in registers
-at one commit, the loaders of operands at the commits at which their files could be had.
+Facts were read in triton-lang/triton as it stood around the end of 2024, when most
+lowerings still computed indices with division and remainder: what concerns values in
+registers at one commit, the loaders of operands at those at which their files were had.
 A formula names commit, file and function. Where an encoding is younger, or a function
 could not be read again, the formula says so.
 """
