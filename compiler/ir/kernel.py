@@ -1,0 +1,138 @@
+"""Kernels: what the scheduler makes of programs and the printers print.
+
+A kernel is one loop nest: outer axes, whose points are independent, around inner axes,
+over which it reduces or scans. Its stages run in order. In a stage all loads come
+before all stores of the same point.
+"""
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from .expression import Expression
+from .node import Alias, Axis, Buffer, Extern
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reduction:
+    """``results = reducer over the inner axes of values``, for each outer point.
+
+    Later stages read a result as the leaf ``local`` of that name.
+
+    Attributes:
+        results: Names, one for each result of the reducer.
+        reducer: A key of ``node.REDUCERS``.
+        values: Over outer and inner digits.
+        dtypes: Types of the results.
+    """
+
+    results: tuple[str, ...]
+    reducer: str
+    values: tuple[Expression, ...]
+    dtypes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prefix:
+    """``results = inclusive scan along the one inner axis of value``.
+
+    Later stages read a result at the same point as the leaf ``local``.
+
+    Attributes:
+        results: Names.
+        kind: One of ``node.SCANS``.
+        value: Over outer and inner digits.
+        dtypes: Types of the results.
+    """
+
+    results: tuple[str, ...]
+    kind: str
+    value: Expression
+    dtypes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Store:
+    """``buffer[target] = value`` for all outer (and inner) digits.
+
+    Attributes:
+        buffer: Name.
+        target: One index for each dim.
+        value: Of the buffer's type.
+        inner: Whether it runs over the inner axes too, or once an outer point.
+        mode: ``"set"``, or a mode of ``node.SCATTERS`` for a read-modify-write that
+            is atomic where points can meet.
+        condition: Bool; nothing is written where it is false.
+        injective: Whether different points are known to have different targets.
+    """
+
+    buffer: str
+    target: tuple[Expression, ...]
+    value: Expression
+    inner: bool
+    mode: str = "set"
+    condition: Expression | None = None
+    injective: bool = True
+
+
+Stage: TypeAlias = Reduction | Prefix | Store
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kernel:
+    """A loop nest.
+
+    Attributes:
+        name: Unique, speaks of what it does, as a profiler will show it.
+        outer: Independent axes, outermost first; what is adjacent in memory for most
+            accesses comes last.
+        inner: Axes of the reduction or scan, outermost first; () if there is none.
+        stages: In order.
+        buffers: Every array that it touches, with strides and offset decided.
+        origins: The user's source lines.
+        reasons: Why its nodes are together and others are not.
+    """
+
+    name: str
+    outer: tuple[Axis, ...]
+    inner: tuple[Axis, ...]
+    stages: tuple[Stage, ...]
+    buffers: dict[str, Buffer]
+    origins: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Allocate:
+    """Take memory for an array, or the memory of ``reuse``, which is dead."""
+
+    buffer: Buffer
+    reuse: str | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Free:
+    """Drop the last reference to an array."""
+
+    name: str
+
+
+Step: TypeAlias = Kernel | Extern | Alias | Allocate | Free
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Schedule:
+    """A program as steps.
+
+    Attributes:
+        inputs: As the program's.
+        steps: In order.
+        outputs: As the program's: array names, sizes, None.
+        notes: Reasons of the scheduler, for the trace.
+        least: Symbol -> the least that it can be.
+    """
+
+    inputs: tuple[Buffer | Expression, ...]
+    steps: tuple[Step, ...]
+    outputs: tuple[str | Expression | None, ...]
+    notes: tuple[str, ...] = ()
+    least: dict[Expression, int] = field(default_factory=dict)
