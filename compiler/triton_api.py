@@ -78,6 +78,58 @@ def compile_kernel(
         )
 
 
+def ttir_text(
+    kernel: Any,
+    signature: Mapping[str, str],
+    constants: Mapping[str, Any],
+    *,
+    divisible: Mapping[str, int] | None = None,
+    arch: int = 90,
+) -> str:
+    """Compile to Triton's first level, TTIR, and return its text with locations.
+
+    Nothing below is compiled, and no cache is read or written.
+
+    Args:
+        kernel: A ``@triton.jit`` function.
+        signature: Parameter name -> type in Triton's spelling (``"*fp32"``, ``"i32"``).
+        constants: Parameter name -> value of each ``tl.constexpr``.
+        divisible: Parameter name -> number that the launcher promises to divide it.
+        arch: Compute capability times ten.
+    """
+    from triton._C.libtriton import ir
+    from triton.compiler.compiler import make_backend
+
+    names = list(kernel.arg_names)
+    source = ASTSource(
+        fn=kernel,
+        signature={
+            name: "constexpr" if name in constants else signature[name]
+            for name in names
+        },
+        constexprs={(names.index(name),): value for name, value in constants.items()},
+        attrs={
+            (names.index(name),): [["tt.divisibility", by]]
+            for name, by in (divisible or {}).items()
+        },
+    )
+    target = GPUTarget("cuda", arch, 32)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # 3.9 advises on options that are not used
+        backend = make_backend(target)
+        options = backend.parse_options({})
+        stages: dict[str, Any] = {}
+        backend.add_stages(stages, options, source.language)
+        context = ir.context()
+        ir.load_dialects(context)
+        backend.load_dialects(context)
+        functions = backend.get_codegen_implementation(options)
+        modules = backend.get_module_map()
+        module = source.make_ir(target, options, functions, modules, context)
+        module = stages["ttir"](module, {"target": target, **options.__dict__})
+    return str(module)
+
+
 def compile_gluon(
     kernel: Any,
     signature: Mapping[str, str],
