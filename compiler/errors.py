@@ -33,3 +33,11 @@ class SimulationError(LayoutError, RuntimeError):
 
 class PointwiseError(LayoutError):
     """Pointwise work that a permutation cannot do on the way."""
+
+
+class OptionError(LayoutError):
+    """An option of the fusing compiler is unknown or has no such value."""
+
+
+class CompileError(LayoutError, RuntimeError):
+    """A graph could not be compiled, and falling back was not wanted."""

@@ -15,6 +15,8 @@ from compiler import errors
         (errors.BackendError, ValueError),
         (errors.BuildError, RuntimeError),
         (errors.SimulationError, RuntimeError),
+        (errors.OptionError, ValueError),
+        (errors.CompileError, RuntimeError),
     ],
 )
 def test_parents_and_facts(error: type[LayoutError], parent: type[Exception]) -> None:
