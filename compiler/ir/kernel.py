@@ -87,9 +87,17 @@ class Kernel:
             accesses comes last.
         inner: Axes of the reduction or scan, outermost first; () if there is none.
         stages: In order.
-        buffers: Every array that it touches, with strides and offset decided.
+        buffers: Every array that it touches, as this kernel sees it: strides are
+            decided, and dims that are contiguous with each other may be merged, so the
+            shape may have fewer dims than the array's. The first element is the
+            array's own first element (the address that a tensor's ``data_ptr``
+            gives); as a tensor: ``array.as_strided(shape, strides,
+            array.storage_offset())``.
         origins: The user's source lines.
         reasons: Why its nodes are together and others are not.
+        tile: Digits that are each adjacent in memory for some large access, the one
+            with most bytes last: two of them ask for tiles (a transpose), one or none
+            for plain loops.
     """
 
     name: str
@@ -99,11 +107,16 @@ class Kernel:
     buffers: dict[str, Buffer]
     origins: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()
+    tile: tuple[Expression, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Allocate:
-    """Take memory for an array, or the memory of ``reuse``, which is dead."""
+    """Take memory for an array, or the memory of ``reuse``, which is dead.
+
+    An array whose memory is reused has the same type and the same number of elements
+    in memory, and no Free of its own; reuse in place is dead after the next kernel.
+    """
 
     buffer: Buffer
     reuse: str | None = None
