@@ -2,7 +2,7 @@
 
 from .classify import Conversion, Move, Movement, classify
 from .explain import explain
-from .plan import Plan, plan
+from .plan import Plan, plan, plans
 from .steps import Barrier, Load, Registers, Select, Shuffle, Step, Store
 
 __all__ = [
@@ -20,4 +20,5 @@ __all__ = [
     "classify",
     "explain",
     "plan",
+    "plans",
 ]

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from algebra.affine import AffineLayout
+from algebra.dims import REGISTER
 from algebra.errors import OutOfRangeError
+from algebra.layout import LinearLayout
 from algebra.swizzle import Swizzling
 from algebra.verdict import Verdict
 from compiler.cost import Device, cost, device
@@ -39,6 +41,8 @@ if TYPE_CHECKING:
     from compiler.codegen.gluon.emission import Emission
 
 ELEMENT_BITS = (8, 16, 32, 64, 128)
+WIDEST = 128
+PART = "part"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,18 +133,32 @@ class Plan:
 
         Args:
             form: ``"hardware"``: ``convert(x)`` on one dim of places, register lowest,
-                then lane and warp, for any layouts; or ``"tensor"``: ``convert(x,
-                layout)`` from a tensor in ``src``, where Gluon has both layouts.
+                then lane and warp, for any layouts; ``"tensor"``: ``convert(x,
+                layout)`` from a tensor in ``src``, where Gluon has both layouts; or
+                ``"memory"``: ``convert(x, layout, memory)``, by Gluon's own store and
+                load through the certified layout, in memory that the caller allocates
+                once, so that a loop needs fewer barriers.
             name: Name of the function.
             repeated: Whether it may run more than once in a kernel, so must wait
                 before it stores to shared memory again.
 
+        Triton has no elements of 128 bits: there the function takes elements of 64
+        bits with a last dim ``part`` of size 2, the lowest register bit of all places.
+
         Raises:
-            UnsupportedLayoutError: elements of 128 bits, other blocks' memory, more
-                than 48 KiB of it, or layouts that the form cannot express.
+            UnsupportedLayoutError: other blocks' memory, more than 48 KiB of it, or
+                layouts that the form cannot express.
         """
         from compiler.codegen.gluon.emission import emit  # the door to Triton
 
+        if self.element_bits == WIDEST:
+            return plan(
+                in_parts(self.src),
+                in_parts(self.dst),
+                self.element_bits // 2,
+                self.device.name,
+                shared_bytes=max(self.shared_bytes, self.device.conversion_bytes),
+            ).emit(form, name=name, repeated=repeated)
         return emit(
             self.steps,
             self.src,
@@ -199,6 +217,23 @@ def plan(
     Source: Triton ``minimalCvtLayout``, ``getWarpLayoutConvertDecomposition``,
         ``optimalSwizzling``.
     """
+    return plans(src, dst, element_bits, target, shared_bytes=shared_bytes)[0]
+
+
+def plans(
+    src: Layout,
+    dst: Layout,
+    element_bits: int,
+    target: str = "sm_90",
+    *,
+    shared_bytes: int | None = None,
+) -> list[Plan]:
+    """Return all ways that are compared, the cheapest first.
+
+    Law: each of them is ``Proved``; the first is ``plan(...)``.
+
+    The arguments and errors are those of ``plan``.
+    """
     if element_bits not in ELEMENT_BITS:
         raise OutOfRangeError(
             f"an element must have one of {list(ELEMENT_BITS)} bits, got "
@@ -212,7 +247,7 @@ def plan(
     source = nearest_source(here, there)
     if _registers_only(source):
         renamed = () if here == there else (Registers(source),)
-        return Plan(here, there, element_bits, goal, renamed)
+        return [Plan(here, there, element_bits, goal, renamed)]
     drop, near = without_copies(here)
     repeat, far = with_copies(there)
     full = _within_warps(near, far)
@@ -223,19 +258,37 @@ def plan(
         for steps in warp_plans(full, element_bits):
             found.append(SharedPlan(steps, None, 0))
     costs = [cost(estimate(one.steps, element_bits), goal) for one in found]
-    best, *others = sorted(range(len(found)), key=costs.__getitem__)
-    chosen = found[best]
-    return Plan(
-        here,
-        there,
-        element_bits,
-        goal,
-        (*drop, *chosen.steps, *repeat),
-        chosen.shared_bytes,
-        chosen.swizzling,
-        None if full is None else least_shuffles(full, element_bits),
-        tuple((way(found[i].steps), costs[i]) for i in others),
-    )
+    order = sorted(range(len(found)), key=costs.__getitem__)
+    others = tuple((way(found[i].steps), costs[i]) for i in order)
+    least = None if full is None else least_shuffles(full, element_bits)
+    return [
+        Plan(
+            here,
+            there,
+            element_bits,
+            goal,
+            (*drop, *found[i].steps, *repeat),
+            found[i].shared_bytes,
+            found[i].swizzling,
+            least,
+            (*others[:place], *others[place + 1 :]),
+        )
+        for place, i in enumerate(order)
+    ]
+
+
+def in_parts(layout: AffineLayout) -> AffineLayout:
+    """Return a layout of the halves of its elements: one more dim and register bit.
+
+    Example:
+        >>> layout = LinearLayout.from_bases({"lane": [[1], [2]]}, ["dim0"])
+        >>> in_parts(AffineLayout(layout)).linear.bases["register"]
+        ((0, 1),)
+    """
+    halves = LinearLayout.identity_1d(2, REGISTER, PART)
+    whole = layout.linear
+    product = (halves * whole).transpose_outs([*whole.out_names, PART])
+    return AffineLayout(product, {**layout.offset, PART: 0})
 
 
 def way(steps: Sequence[Step]) -> str:

@@ -57,32 +57,33 @@ class Device:
         return dict(self.costs)[kind].cycles
 
 
-_NVIDIA = (
-    ("shfl", Constant(1.0, "documented")),
-    ("prmt", Constant(0.5, "documented")),
-    ("selp", Constant(0.5, "documented")),
-    ("alu", Constant(0.5, "documented")),
-    ("st.shared", Constant(0.25, "assumed")),
-    ("ld.shared", Constant(0.25, "assumed")),
-    ("stmatrix", Constant(0.25, "assumed")),
-    ("ldmatrix", Constant(0.25, "assumed")),
-    ("wavefronts", Constant(1.0, "documented")),
-    ("bar.warp", Constant(16.0, "assumed")),
-    ("bar.sync", Constant(24.0, "assumed")),
+_MEASURED = "device_costs.json"
+_HOPPER = (
+    ("shfl", Constant(1.0, _MEASURED)),
+    ("prmt", Constant(0.5, _MEASURED)),
+    ("selp", Constant(0.5, _MEASURED)),
+    ("alu", Constant(0.5, _MEASURED)),
+    ("st.shared", Constant(0.0, _MEASURED)),
+    ("ld.shared", Constant(0.0, _MEASURED)),
+    ("stmatrix", Constant(0.0, _MEASURED)),
+    ("ldmatrix", Constant(0.0, _MEASURED)),
+    ("wavefronts", Constant(1.0, _MEASURED)),
+    ("bar.warp", Constant(0.0, _MEASURED)),
+    ("bar.sync", Constant(1.1, _MEASURED)),
     ("bar.cluster", Constant(64.0, "assumed")),
 )
 _AMD = (
     # ds_bpermute goes through the crossbar of the local data share
     ("shfl", Constant(2.0, "assumed")),
-    *_NVIDIA[1:],
+    *_HOPPER[1:],
 )
 
 DEVICES = {
     device.name: device
     for device in (
-        Device("sm_80", 5, 32, 163 * KIB, 32 * KIB, True, False, _NVIDIA),
-        Device("sm_90", 5, 32, 227 * KIB, 32 * KIB, True, True, _NVIDIA),
-        Device("sm_100", 5, 32, 227 * KIB, 32 * KIB, True, True, _NVIDIA),
+        Device("sm_80", 5, 32, 163 * KIB, 32 * KIB, True, False, _HOPPER),
+        Device("sm_90", 5, 32, 227 * KIB, 32 * KIB, True, True, _HOPPER),
+        Device("sm_100", 5, 32, 227 * KIB, 32 * KIB, True, True, _HOPPER),
         Device("gfx942", 6, 32, 64 * KIB, 32 * KIB, False, False, _AMD),
     )
 }

@@ -17,10 +17,10 @@ from compiler.runtime.cache import cached_file, content_key
 
 from .conversion import FunctionText, hardware_function
 from .plan_block import STATIC_BYTES
-from .probe import probe, tensor_probe
-from .tensor_conversion import memory_function, tensor_function
+from .probe import memory_call, probe, takes_memory, tensor_probe
+from .tensor_conversion import memory_function, standard_order, tensor_function
 
-FORMS = ("hardware", "tensor")
+FORMS = ("hardware", "tensor", "memory")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Emission:
 
     Attributes:
         form: ``"hardware"``: ``convert(x)`` from places to places; ``"tensor"``:
-            ``convert(x, layout)``.
+            ``convert(x, layout)``; ``"memory"``: ``convert(x, layout, memory)``.
         function: Its text.
         src: Source layout.
         dst: Destination layout.
@@ -53,8 +53,14 @@ class Emission:
     @property
     def probe(self) -> str:
         """A module with the kernel ``probe(source, target)`` around the function."""
-        make = probe if self.form == "hardware" else tensor_probe
-        return make(self.function, self.src, self.dst)
+        if self.form == "hardware":
+            return probe(self.function, self.src, self.dst)
+        there = None
+        if takes_memory(self.text):
+            order = standard_order(self.src.linear)
+            shape = [self.src.out_dims[dim] for dim in order]
+            there = memory_call(self.function.name, shape)
+        return tensor_probe(self.function, self.src, self.dst, there=there)
 
     def load(self) -> Any:
         """Return the ``@gluon.jit`` function; imports triton."""
@@ -104,7 +110,7 @@ def emit(
             repeated=repeated,
         )
         return Emission(form, function, src, dst, element_bits, True)
-    if form != "tensor":
+    if form not in FORMS:
         raise UnsupportedLayoutError(
             f"form must be one of {list(FORMS)}, got form={form!r}", form=form
         )
@@ -113,7 +119,8 @@ def emit(
         function = _renaming(name)
         return Emission(form, function, src, dst, element_bits, True)
     large = shared_bytes > STATIC_BYTES
-    if not large:
+    given = form == "memory"
+    if not large and not given:
         found = tensor_function(
             inner,
             near,
@@ -126,10 +133,10 @@ def emit(
         if found is not None:
             return Emission(form, found, src, dst, element_bits, True)
     _check_memory(src, dst)
-    planned = large and memory is not None
+    planned = memory is not None and (large or given)
     if memory is None:
         memory = optimal_swizzle(near.linear, far.linear, element_bits, banks).memory
-    function = memory_function(memory, name=name)
+    function = memory_function(memory, name=name, given=given)
     return Emission(form, function, src, dst, element_bits, planned)
 
 

@@ -5,13 +5,17 @@ it through the destination layout: all that is right is the identity.
 """
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from algebra.affine import AffineLayout
 from algebra.bits import log2
 from compiler.convert.hardware import Hardware
 
-from .conversion import FunctionText, identity_layout
+from .conversion import HEADER, FunctionText, identity_layout
 from .tensor_conversion import gluon_layout, row_major, standard_order
+
+if TYPE_CHECKING:
+    from .emission import Emission
 
 PROBE = "probe"
 
@@ -20,8 +24,6 @@ def probe(
     function: FunctionText,
     src: AffineLayout,
     dst: AffineLayout,
-    *,
-    rounds: int = 1,
 ) -> str:
     """Return a module with the function and the kernel ``probe(source, target)``.
 
@@ -29,8 +31,6 @@ def probe(
         function: Conversion in hardware form.
         src: Source layout.
         dst: Destination layout.
-        rounds: How often the conversion runs, each time on the result of the last
-            one; more than once only to time it.
     """
     here, there = (Hardware(*side.linear.in_bits) for side in (src, dst))
     lines = [
@@ -45,18 +45,122 @@ def probe(
         *_index("index", "place", *row_major(src)),
         "    x = gl.load(source + index)",
     ]
-    if rounds == 1:
-        lines.append(f"    x = {function.name}(x)")
-    else:
-        lines.append(f"    for _ in range({rounds}):")
-        lines.append(f"        x = {function.name}(x)")
     lines += [
+        f"    x = {function.name}(x)",
         f"    place = gl.arange(0, {1 << there.bits}, PROBE_DST)",
         *_index("index", "place", *row_major(dst)),
         "    gl.store(target + index, x)",
         "",
     ]
     return "\n".join(lines)
+
+
+def place_probe(function: FunctionText, src: AffineLayout, dst: AffineLayout) -> str:
+    """Return a module as ``probe`` does, that stores each place: copies are seen.
+
+    Args:
+        function: Conversion in hardware form.
+        src: Source layout.
+        dst: Destination layout.
+    """
+    here, there = (Hardware(*side.linear.in_bits) for side in (src, dst))
+    lines = [
+        function.text,
+        f"SRC = gl.constexpr({identity_layout(here)})",
+        f"DST = gl.constexpr({identity_layout(there)})",
+        "",
+        "",
+        "@gluon.jit",
+        f"def {PROBE}(source, target):",
+        *_places(src, "SRC", True),
+        f"    x = {function.name}(gl.load(source + index))",
+        f"    place = gl.arange(0, {1 << there.bits}, DST)",
+        "    gl.store(target + place, x)",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def round_trips(
+    there: "Emission | None",
+    back: "Emission | None",
+    src: AffineLayout,
+    dst: AffineLayout,
+) -> str:
+    """Return a module with ``probe(source, target, rounds)``, to time conversions.
+
+    A loop converts there and back, each time what the last round gave, so nothing can
+    be left out. The target gets the source again.
+
+    Args:
+        there: Conversion from ``src`` to ``dst``; None for Triton's own.
+        back: Conversion from ``dst`` to ``src``; None for Triton's own; in hardware
+            form if the other one is.
+        src: Source layout.
+        dst: Destination layout.
+    """
+    parts = [e.text for e in (there, back) if e is not None] or [HEADER]
+    hardware = there is not None and there.form == "hardware"
+    sides = (src, dst)
+    if hardware:
+        spelled = [identity_layout(Hardware(*s.linear.in_bits)) for s in sides]
+    else:
+        spelled = [gluon_layout(side.linear) for side in sides]
+    calls, memories = [], []
+    for one, value, layout in ((there, "x", "DST"), (back, "y", "SRC")):
+        arguments = value if hardware else f"{value}, {layout}"
+        name = "gl.convert_layout" if one is None else one.function.name
+        if one is not None and takes_memory(one.text):
+            shape = [src.out_dims[dim] for dim in standard_order(src.linear)]
+            memories.append(
+                f"    {name}_memory = gl.allocate_shared_memory("
+                f"x.dtype, {shape}, {name.upper()}_MEMORY)"
+            )
+            arguments += f", {name}_memory"
+        calls.append(f"{name}({arguments})")
+    lines = [
+        *parts,
+        f"SRC = gl.constexpr({spelled[0]})",
+        f"DST = gl.constexpr({spelled[1]})",
+        "",
+        "",
+        "@gluon.jit",
+        f"def {PROBE}(source, target, rounds):",
+        *_places(src, "SRC", hardware),
+        "    x = gl.load(source + index)",
+        *memories,
+        "    for _ in range(rounds):",
+        f"        y = {calls[0]}",
+        f"        x = {calls[1]}",
+        *_places(src, "SRC", hardware),
+        "    gl.store(target + index, x)",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def takes_memory(text: str) -> bool:
+    """Return whether a function's caller allocates its memory."""
+    return "layout: gl.constexpr, memory" in text
+
+
+def memory_call(name: str, shape: Sequence[int]) -> str:
+    """Return a call that allocates the memory of a function on the spot."""
+    made = f"gl.allocate_shared_memory(x.dtype, {list(shape)}, {name.upper()}_MEMORY)"
+    return f"{name}(x, PROBE_DST, {made})"
+
+
+def _places(side: AffineLayout, layout: str, hardware: bool) -> list[str]:
+    """Return lines that make ``index``: the row-major index of each element."""
+    columns, start = row_major(side)
+    if hardware:
+        bits = Hardware(*side.linear.in_bits).bits
+        return [
+            f"    place = gl.arange(0, {1 << bits}, {layout})",
+            *_index("index", "place", columns, start),
+        ]
+    shape = [side.out_dims[dim] for dim in standard_order(side.linear)]
+    return _tensor_index("index", shape, layout, start)
 
 
 def _index(name: str, place: str, columns: Sequence[int], start: int) -> list[str]:

@@ -149,12 +149,16 @@ def relabel(name: str, bits: Sequence[int]) -> list[str]:
     return [f"    {name} = gl.permute(gl.reshape({name}, {shape}), {order})"]
 
 
-def memory_function(memory: LinearLayout, *, name: str = "convert") -> FunctionText:
+def memory_function(
+    memory: LinearLayout, *, name: str = "convert", given: bool = False
+) -> FunctionText:
     """Return a function ``name(x, layout)`` through a shared memory layout.
 
     Args:
         memory: offset, block -> tensor, invertible.
         name: Name of the function.
+        given: Whether the caller allocates the memory, ``NAME_SHAPE`` elements in
+            ``NAME_MEMORY``, and passes it as a last argument.
     """
     order = standard_order(memory)
     shape = [memory.out_dims[dim] for dim in order]
@@ -164,10 +168,16 @@ def memory_function(memory: LinearLayout, *, name: str = "convert") -> FunctionT
     named = [
         f"{prefix}_MEMORY = gl.constexpr(gl.SharedLinearLayout({offsets}))",
     ]
+    allocated = [
+        f"    memory = gl.allocate_shared_memory(x.dtype, {shape}, {prefix}_MEMORY)"
+    ]
+    arguments = "x, layout: gl.constexpr"
+    if given:
+        arguments, allocated = f"{arguments}, memory", []
     body = [
-        f"def {name}(x, layout: gl.constexpr):",
+        f"def {name}({arguments}):",
         '    """Convert a tensor to another layout, through shared memory."""',
-        f"    memory = gl.allocate_shared_memory(x.dtype, {shape}, {prefix}_MEMORY)",
+        *allocated,
         "    memory.store(x)",
         "    return memory.load(layout)",
     ]

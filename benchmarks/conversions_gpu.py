@@ -1,0 +1,454 @@
+"""Are emitted conversions right on a GPU, and how fast are they beside Triton's own?
+
+    python benchmarks/conversions_gpu.py [--examples 70] [--random 100] [--json FILE]
+
+``right``: hypothesis draws layouts (any matrices, copies, flips) and widths of 1 to 16
+bytes, in several processes; each emission runs on random bytes with a poisoned target,
+and every place of every thread must equal what PyTorch's indexing gives. A failure is
+shrunk and listed.
+
+``speed``: the published microbenchmark's ten cases and random ones. One block converts
+there and back in a loop, each time what the last round gave; 1,024 conversions are
+timed, ours and Triton's in turn, in one process; medians. Every timed kernel's output
+is compared too. Conversions whose layouts a tensor in Gluon can't name (copies in lanes
+or warps) run in hardware form.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+import traceback
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.conversions_cases import Case, drawn, published
+from compiler.codegen.gluon.emission import Emission, load_module
+from compiler.codegen.gluon.plan_block import STATIC_BYTES
+from compiler.codegen.gluon.probe import place_probe, round_trips
+from compiler.codegen.gluon.tensor_conversion import row_major
+from compiler.convert import plans
+from compiler.convert.hardware import hardware_of
+from compiler.convert.plan import Plan
+from compiler.convert.steps import SCOPES, Barrier
+
+CONVERSIONS = 1024
+LOOPS = 4
+REPEATS = 9
+POISON = -86
+MOST_REGISTER_BITS = 7
+OTHERS = 3  # candidates of a direction that are timed besides the chosen one
+
+
+def places(layout: Any) -> Any:
+    """Return the row-major index of the element of each place, in order."""
+    import torch
+
+    columns, start = row_major(layout)
+    index = torch.full((1,), start, dtype=torch.int64, device="cuda")
+    for column in columns:
+        index = torch.cat([index, index ^ column])
+    return index
+
+
+def random_bytes(elements: int, element_bits: int) -> Any:
+    """Return random integers of a width."""
+    import torch
+
+    kind = getattr(torch, f"int{element_bits}")
+    size = elements * element_bits // 8
+    found = torch.randint(0, 256, (size,), dtype=torch.uint8, device="cuda")
+    return found.view(kind)
+
+
+def is_right(emission: Emission) -> bool:
+    """Run an emission in hardware form once; compare each place with PyTorch."""
+    import torch
+
+    src, dst = emission.src, emission.dst
+    elements = 1 << sum(src.linear.out_bits)
+    source = random_bytes(elements, emission.element_bits)
+    want = source[places(dst)]
+    found = torch.full_like(want, POISON)
+    kernel = load_module(place_probe(emission.function, src, dst)).probe
+    kernel[(1,)](source, found, num_warps=1 << hardware_of(src).warps)
+    return bool(torch.equal(want.view(torch.uint8), found.view(torch.uint8)))
+
+
+def search(number: int, examples: int, deadline: float, note: str) -> dict[str, Any]:
+    """Let hypothesis look for a wrong conversion in this process."""
+    from hypothesis import HealthCheck, Phase, given, seed, settings
+
+    from verify.strategies import ConversionCase, conversions
+
+    counts: Counter[str] = Counter()
+    smallest: dict[str, Any] = {}
+
+    @seed(number)
+    @settings(
+        max_examples=examples,
+        database=None,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+        phases=[Phase.generate, Phase.shrink],
+    )
+    @given(conversions())
+    def every_conversion_is_right(case: ConversionCase) -> None:
+        if time.time() > deadline:
+            counts["out of time"] += 1
+            return
+        text = f"{case.src!r} -> {case.dst!r}, {case.element_bits} bits"
+        Path(note).write_text(text)
+        found = plans(case.src, case.dst, case.element_bits)
+        one = found[len(text) % len(found)]
+        if one.shared_bytes > 48 * 1024:
+            counts["more than 48 KiB"] += 1
+            return
+        emission = one.emit("hardware")
+        right = is_right(emission)
+        if not smallest:
+            counts["run"] += 1
+            counts[f"{case.element_bits} bits"] += 1
+            counts[f"by {one.way}"] += 1
+            counts["with copies"] += not (
+                case.src.linear.is_injective and case.dst.linear.is_injective
+            )
+            counts["with a flip"] += case.src.offset != case.dst.offset
+        if not right:
+            smallest["case"] = text
+            smallest["way"] = one.way
+        assert right, text
+
+    try:
+        every_conversion_is_right()
+    except AssertionError:
+        smallest["failed"] = True
+    except Exception as error:
+        smallest["error"] = f"{type(error).__name__}: {error}"[:2000]
+        smallest["case"] = Path(note).read_text()
+        smallest["trace"] = traceback.format_exc()[-1500:]
+    return {"worker": number, "counts": dict(counts), "failure": smallest}
+
+
+def waits(plan: Plan) -> int:
+    """Return the widest barrier of a plan, as a place in SCOPES; -1 without one."""
+    scopes = [SCOPES.index(s.scope) for s in plan.steps if isinstance(s, Barrier)]
+    return max(scopes, default=-1)
+
+
+def pair_text(there: Plan, back: Plan, form: str) -> str:
+    """Return the module that times two plans in a form.
+
+    A conversion needs no barrier before its stores if the other one has a barrier as
+    wide: every thread passes it after it has loaded, and before it stores again.
+    """
+    first, second = (
+        one.emit(form, name=name, repeated=waits(other) < waits(one))
+        for one, other, name in ((there, back, "there"), (back, there, "back"))
+    )
+    return round_trips(first, second, there.src, there.dst)
+
+
+def form_of(there: Plan, back: Plan) -> str:
+    """Return the form in which both plans' own steps run, if there is one."""
+    if there.shared_bytes + back.shared_bytes > STATIC_BYTES:
+        return "memory"
+    planned = all(one.emit("tensor").is_planned for one in (there, back))
+    return "tensor" if planned else "hardware"
+
+
+def variants(case: Case) -> dict[str, tuple[str, str, Any]]:
+    """Return the modules to time: name -> text, form, what the plans are."""
+    there = plans(case.src, case.dst, case.element_bits)
+    back = plans(case.dst, case.src, case.element_bits)
+    found: dict[str, tuple[str, str, Any]] = {}
+    src, dst = there[0].src, there[0].dst
+    found["triton"] = (round_trips(None, None, src, dst), "tensor", None)
+    choices = [(0, 0)]
+    choices += [(i, 0) for i in range(1, min(len(there), OTHERS + 1))]
+    choices += [(0, j) for j in range(1, min(len(back), OTHERS + 1))]
+    form = form_of(there[0], back[0])
+    listed = [(form, i, j) for i, j in choices]
+    if form != "memory" and there[0].swizzling and back[0].swizzling:
+        listed.append(("memory", 0, 0))
+    for form, i, j in listed:
+        one, other = there[i], back[j]
+        facts = {
+            "ways": [one.way, other.way],
+            "counts": [one.counts, other.counts],
+            "costs": [one.cost, other.cost],
+        }
+        name = f"ours {i}/{j}"
+        name += " memory" if name in found else ""
+        try:
+            found[name] = (pair_text(one, other, form), form, facts)
+        except Exception as error:
+            found[name] = ("", f"{error}"[:300], facts)
+    return found
+
+
+class Timed:
+    """A compiled module of one case, with its memory."""
+
+    def __init__(self, case: Case, text: str, form: str) -> None:
+        """Load the kernel and draw the data."""
+        import torch
+
+        self.form = form
+        elements = 1 << sum(case.src.out_bits)
+        self.source = random_bytes(elements, case.element_bits)
+        self.target = torch.full_like(self.source, POISON)
+        self.kernel = load_module(text).probe
+        self.warps = case.src.get_in_dim_size("warp")
+
+    def run(self, rounds: int) -> Any:
+        """Launch once."""
+        return self.kernel[(1,)](self.source, self.target, rounds, num_warps=self.warps)
+
+    def is_right(self) -> bool:
+        """Compare what came back."""
+        import torch
+
+        self.target.fill_(POISON)
+        self.run(3)
+        torch.cuda.synchronize()
+        return bool(torch.equal(self.target, self.source))
+
+    def microseconds(self) -> float:
+        """Return the time of 1,024 conversions, launch included."""
+        import torch
+
+        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        start.record()
+        self.run(LOOPS * CONVERSIONS // 2)
+        end.record()
+        torch.cuda.synchronize()
+        return float(start.elapsed_time(end)) * 1000 / LOOPS
+
+
+def copies(case: Case, emission: Emission) -> bool:
+    """Run a function in a tensor form once; return whether it gives back its input."""
+    import torch
+
+    source = random_bytes(1 << sum(case.src.out_bits), case.element_bits)
+    target = torch.full_like(source, POISON)
+    warps = case.src.get_in_dim_size("warp")
+    emission.load_probe()[(1,)](source, target, num_warps=warps)
+    return bool(torch.equal(source, target))
+
+
+def warm(case: Case) -> dict[str, str]:
+    """Compile all variants of a case in this process; return what went wrong."""
+    wrong = {}
+    there = plans(case.src, case.dst, case.element_bits)[0]
+    back = plans(case.dst, case.src, case.element_bits)[0]
+    form = form_of(there, back)
+    for one in (there, back):
+        emission = one.emit(form)
+        fine = is_right(emission) if form == "hardware" else copies(case, emission)
+        if not fine:
+            wrong["ours 0/0"] = "wrong output of one direction"
+    for name, (text, form, _) in variants(case).items():
+        if not text:
+            wrong[name] = form
+            continue
+        try:
+            if not Timed(case, text, form).is_right():
+                wrong[name] = "wrong output"
+        except Exception as error:
+            wrong[name] = f"{type(error).__name__}: {error}"[:600]
+    return wrong
+
+
+def instructions(compiled: Any) -> dict[str, int]:
+    """Count what a kernel's PTX has of each kind."""
+    counts: Counter[str] = Counter()
+    for line in compiled.asm["ptx"].splitlines():
+        for kind in ("shfl", "st.shared", "ld.shared", "stmatrix", "ldmatrix"):
+            counts[kind] += f"{kind}." in line
+        counts["bar.sync"] += "bar.sync" in line or "barrier.sync" in line
+        counts["bar.warp"] += "bar.warp.sync" in line
+    return {kind: number for kind, number in counts.items() if number}
+
+
+def speed(case: Case, wrong: dict[str, str], repeats: int) -> dict[str, Any]:
+    """Time the variants of a case in turn."""
+    found = variants(case)
+    timed = {
+        name: Timed(case, text, form)
+        for name, (text, form, _) in found.items()
+        if name not in wrong
+    }
+    row: dict[str, Any] = {
+        "case": case.name,
+        "element_bits": case.element_bits,
+        "wrong": wrong,
+        "variants": {},
+    }
+    counts = {name: instructions(one.run(3)) for name, one in timed.items()}
+    times: dict[str, list[float]] = {name: [] for name in timed}
+    for one in timed.values():
+        one.microseconds()
+    for _ in range(repeats):
+        for name, one in timed.items():
+            times[name].append(one.microseconds())
+    for name, one in timed.items():
+        row["variants"][name] = {
+            "us": round(statistics.median(times[name]), 3),
+            "least_us": round(min(times[name]), 3),
+            "form": one.form,
+            "ptx": counts[name],
+            "plan": found[name][2],
+        }
+    medians = {name: entry["us"] for name, entry in row["variants"].items()}
+    if "triton" in medians and "ours 0/0" in medians:
+        row["ratio"] = round(medians["ours 0/0"] / medians["triton"], 4)
+        best = min(us for name, us in medians.items() if name != "triton")
+        row["best_ratio"] = round(best / medians["triton"], 4)
+    return row
+
+
+def geometric_mean(values: list[float]) -> float:
+    """Return the geometric mean."""
+    return statistics.geometric_mean(values) if values else float("nan")
+
+
+def main() -> int:
+    """Run both parts, print a table, write the result and return the exit code."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--workers", type=int, default=os.cpu_count())
+    parser.add_argument("--examples", type=int, default=70, help="of each worker")
+    parser.add_argument("--random", type=int, default=100, help="cases to time")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=240, help="for the whole run")
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--commit", help="the commit measured, where git is not")
+    options = parser.parse_args()
+    import torch
+    import triton
+
+    started = time.time()
+    deadline = started + options.seconds
+    result: dict[str, Any] = {
+        "question": "Are emitted conversions right, and how fast beside Triton's own?",
+        "commit": options.commit or head(),
+        "gpu": torch.cuda.get_device_name(),
+        "versions": {"torch": torch.__version__, "triton": triton.__version__},
+        "seed": options.seed,
+        "conversions_in_a_loop": CONVERSIONS,
+    }
+
+    def flush() -> None:
+        if options.json:
+            options.json.write_text(json.dumps(result, indent=1) + "\n")
+
+    cases = published() + drawn(options.seed, options.random)
+    wrong: dict[str, dict[str, str]] = {}
+    with ProcessPoolExecutor(options.workers, mp_context=get_context("spawn")) as pool:
+        warming = {pool.submit(warm, case): case for case in cases}
+        for done in as_completed(warming):
+            case = warming[done]
+            try:
+                wrong[case.name] = done.result()
+            except Exception as error:
+                wrong[case.name] = {"triton": f"{type(error).__name__}: {error}"}
+        print(f"compiled {len(cases)} cases after {time.time() - started:.0f} s")
+    if options.examples:
+        result["right"] = right(options, deadline - 0.4 * options.seconds)
+        print(json.dumps(result["right"])[:3000])
+        flush()
+    rows: list[dict[str, Any]] = []
+    result["speed"] = rows
+    for case in cases:
+        if time.time() > deadline:
+            print("out of time")
+            break
+        try:
+            rows.append(speed(case, wrong.get(case.name, {}), REPEATS))
+        except Exception as error:
+            text = f"{type(error).__name__}: {error}"[:600]
+            rows.append({"case": case.name, "error": text})
+    flush()
+    summary = summarise(rows, len(cases))
+    result["summary"] = summary
+    result["seconds"] = round(time.time() - started, 1)
+    flush()
+    for row in rows:
+        show(row)
+    print(json.dumps(summary))
+    return 0
+
+
+def right(options: argparse.Namespace, deadline: float) -> dict[str, Any]:
+    """Search in several processes; return counts and failures."""
+    folder = Path("/tmp/conversions_gpu")
+    folder.mkdir(exist_ok=True)
+    counts: Counter[str] = Counter()
+    failures: list[Any] = []
+    with ProcessPoolExecutor(options.workers, mp_context=get_context("spawn")) as pool:
+        jobs = {}
+        for number in range(options.workers):
+            note = str(folder / f"{number}")
+            seed = 1000 * options.seed + number
+            jobs[pool.submit(search, seed, options.examples, deadline, note)] = note
+        for job in as_completed(jobs):
+            try:
+                answer = job.result()
+            except Exception as error:
+                text = f"{type(error).__name__}: {error}"
+                note = Path(jobs[job])
+                case = note.read_text() if note.exists() else ""
+                failures.append({"died": text, "case": case})
+                continue
+            counts.update(answer["counts"])
+            if answer["failure"]:
+                failures.append(answer["failure"])
+    return {"counts": dict(sorted(counts.items())), "failures": failures}
+
+
+def summarise(rows: list[dict[str, Any]], asked: int) -> dict[str, Any]:
+    """Return the figures of all rows."""
+    ratios = [row["ratio"] for row in rows if "ratio" in row]
+    best = [row["best_ratio"] for row in rows if "ratio" in row]
+    return {
+        "cases": asked,
+        "timed": len(ratios),
+        "geometric_mean": round(geometric_mean(ratios), 4),
+        "geometric_mean_of_best_variant": round(geometric_mean(best), 4),
+        "above_1.05": sum(ratio > 1.05 for ratio in ratios),
+        "largest": max(ratios, default=None),
+    }
+
+
+def show(row: dict[str, Any]) -> None:
+    """Print one line."""
+    if "ratio" not in row:
+        print(f"{row['case'][:60]:60} {row.get('error') or row['wrong']}"[:200])
+        return
+    entry = row["variants"]
+    ours, native = entry["ours 0/0"], entry["triton"]
+    print(
+        f"{row['case'][:52]:52} {row['element_bits']:2} {ours['us']:8.1f} "
+        f"{native['us']:8.1f} {row['ratio']:.3f} {row['best_ratio']:.3f} "
+        f"{ours['form'][:1]}"
+    )
+
+
+def head() -> str:
+    """Return the commit."""
+    return subprocess.run(
+        ["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True
+    ).stdout.strip()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
