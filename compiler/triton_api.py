@@ -5,6 +5,7 @@ Works with Triton 3.6 to 3.9. Import this module where it is used: it loads trit
 
 import warnings
 from collections.abc import Mapping, Sequence
+from types import FunctionType
 from typing import Any
 
 import triton
@@ -15,12 +16,29 @@ from triton.compiler import ASTSource
 def interpreted(kernel: Any) -> Any:
     """Return ``kernel`` as a kernel that runs on CPU tensors in Triton's interpreter.
 
+    The ``@triton.jit`` functions of its module that it calls are interpreted too.
+
     Args:
         kernel: A ``@triton.jit`` function.
     """
     from triton.runtime.interpreter import InterpretedFunction
 
-    return InterpretedFunction(kernel.fn)
+    module = kernel.fn.__globals__
+    space = dict(module)
+
+    def interpret(jitted: Any) -> Any:
+        fn = jitted.fn
+        copy = FunctionType(
+            fn.__code__, space, fn.__name__, fn.__defaults__, fn.__closure__
+        )
+        copy.__kwdefaults__ = fn.__kwdefaults__
+        copy.__annotations__ = fn.__annotations__
+        return InterpretedFunction(copy)
+
+    for name, value in module.items():
+        if isinstance(value, triton.JITFunction) and value.fn.__globals__ is module:
+            space[name] = interpret(value)
+    return interpret(kernel)
 
 
 def reinterpret(tensor: Any, element_bytes: int) -> Any:
