@@ -41,3 +41,7 @@ class OptionError(LayoutError):
 
 class CompileError(LayoutError, RuntimeError):
     """A graph could not be compiled, and falling back was not wanted."""
+
+
+class FallbackWarning(UserWarning):
+    """Something runs by PyTorch's own operators because it could not be compiled."""

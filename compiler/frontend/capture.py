@@ -1,0 +1,65 @@
+"""What Dynamo captured, through AOTAutograd to compiled graphs."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from torch import fx
+
+from compiler.options import Options
+from compiler.torch_api import differentiate, mutated_inputs, unseen
+
+from .decompositions import decompositions
+from .graph import compile_graph
+from .overlap import overlap_guard, shared_at_capture
+from .validator import Validator
+
+
+def compile_captured(
+    graph: fx.GraphModule,
+    example_inputs: Sequence[Any],
+    options: Options,
+    validator: Validator | None = None,
+) -> Callable[..., Any]:
+    """Compile a graph of Dynamo's, for inference or training.
+
+    The backward half is compiled when it is first needed.
+
+    Args:
+        graph: What was captured; it may be run again, as it is.
+        example_inputs: Its inputs, as Dynamo gives them.
+        options: What the user asked for.
+        validator: Checks the kernels where ``options.certify`` is set.
+
+    Returns:
+        A function of the graph's inputs.
+    """
+    mutated: tuple[int, ...] = ()
+
+    def compiler_of(name: str) -> Callable[[fx.GraphModule, Sequence[Any]], Any]:
+        def compiler(inner: fx.GraphModule, inputs: Sequence[Any]) -> Any:
+            nonlocal mutated
+            if name != "backward":
+                mutated = mutated_inputs()
+            return compile_graph(inner, inputs, options, validator, name=name)
+
+        return compiler
+
+    run = differentiate(
+        graph,
+        example_inputs,
+        forward=compiler_of("forward"),
+        backward=compiler_of("backward"),
+        inference=compiler_of("inference"),
+        decompositions=decompositions(),
+    )
+    if not mutated or max(mutated) >= len(example_inputs):
+        return run
+    overlaps = overlap_guard(mutated, shared_at_capture(example_inputs))
+    as_written = unseen(graph.forward)
+
+    def guarded(*args: Any) -> Any:
+        if overlaps(args):
+            return as_written(*args)
+        return run(*args)
+
+    return unseen(guarded)

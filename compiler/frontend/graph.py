@@ -1,0 +1,222 @@
+"""One graph, compiled: lower, schedule, certify, build, wrap.
+
+Whatever goes wrong on the way leaves the graph as it was captured, which PyTorch's own
+operators run; a warning names the reason and, where it is known, the user's line.
+"""
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import fx
+
+from algebra.verdict import Refuted
+from compiler.errors import CompileError, FallbackWarning
+from compiler.ir.kernel import Kernel, Schedule
+from compiler.ir.node import Buffer
+from compiler.options import Options
+from compiler.runtime.wrapper import Wrapper, wrap
+from compiler.torch_api import boxed
+
+from .constants import lift_constants
+from .describe import describe_program, describe_schedule
+from .kernels import build_kernels
+from .summary import summarise
+from .trace import Trace
+from .validator import Certificate, Validator
+
+Compiled = Callable[[list[Any]], Any]
+"""Takes its arguments in one list, which it may clear."""
+
+
+@dataclass
+class Product:
+    """What compiling one graph gave.
+
+    Attributes:
+        wrapper: What runs.
+        schedule: What it was made from.
+        certificates: One a kernel, () without a validator.
+    """
+
+    wrapper: Wrapper
+    schedule: Schedule
+    certificates: tuple[Certificate, ...]
+
+
+def compile_graph(
+    graph: fx.GraphModule,
+    example_inputs: Sequence[Any],
+    options: Options | None = None,
+    validator: Validator | None = None,
+    *,
+    name: str = "graph",
+) -> Compiled:
+    """Compile a graph that AOTAutograd made.
+
+    Args:
+        graph: ATen operators, with fake tensors in ``meta["val"]``.
+        example_inputs: Fake tensors and sizes.
+        options: What the user asked for.
+        validator: Checks the kernels where ``options.certify`` is set.
+        name: For the trace and for tracebacks.
+
+    Returns:
+        A function of one list of arguments. Its attribute ``product`` is the
+        :class:`Product`, None where the graph runs by PyTorch's own operators.
+
+    Raises:
+        CompileError: Something cannot be compiled, and ``options.fallback`` is off.
+    """
+    options = options or Options()
+    trace = Trace.begin(options.trace, name)
+    if trace.folder is not None:
+        trace.write("graph.py", graph.print_readable(print_output=False))
+    constants = lift_constants(graph)
+    run: Compiled
+    product: Product | None = None
+    if options.lower:
+        try:
+            product = _product(graph, options, validator, trace, name)
+        except Exception as error:
+            _report(error, options, name)
+            trace.facts["error"] = f"{type(error).__name__}: {error}"
+    run = _eagerly(graph) if product is None else _checked(product, graph)
+    trace.end()
+    return _with(run, constants, product)
+
+
+def _product(
+    graph: fx.GraphModule,
+    options: Options,
+    validator: Validator | None,
+    trace: Trace,
+    name: str,
+) -> Product:
+    from compiler.lower import lower
+    from compiler.schedule import schedule as plan
+
+    with trace.step("lower"):
+        program = lower(graph, options=options)
+    if trace.folder is not None:
+        trace.write("program.txt", describe_program(program))
+    with trace.step("schedule"):
+        schedule = plan(program, options)
+    if trace.folder is not None:
+        trace.write("schedule.txt", describe_schedule(schedule))
+    kernels = [step for step in schedule.steps if isinstance(step, Kernel)]
+    certificates: tuple[Certificate, ...] = ()
+    if options.certify and validator is not None:
+        with trace.step("certify"):
+            certificates = tuple(validator(kernels, schedule.least))
+    refuted = _refuted(certificates, kernels)
+    with trace.step("build"):
+        built = build_kernels(kernels, options, refuted)
+    for kernel in kernels:
+        suffix = "cpp" if "extern" in built[kernel.name].source else "py"
+        trace.write(f"kernels/{kernel.name}.{suffix}", built[kernel.name].source)
+    with trace.step("wrap"):
+        wrapper = wrap(schedule, built, name=name)
+    trace.write("wrapper.py", wrapper.source)
+    trace.facts.update(summarise(schedule, built, certificates))
+    return Product(wrapper, schedule, certificates)
+
+
+def _refuted(
+    certificates: Sequence[Certificate], kernels: Sequence[Kernel]
+) -> frozenset[str]:
+    """Return the kernels that must not run, and tell the user of each."""
+    lines = {kernel.name: kernel.origins for kernel in kernels}
+    names = []
+    for certificate in certificates:
+        for obligation, verdict in certificate.verdicts.items():
+            if isinstance(verdict, Refuted):
+                names.append(certificate.kernel)
+                origins = [line for line in lines[certificate.kernel] if line]
+                where = f" (from {origins[0]})" if origins else ""
+                warnings.warn(
+                    f"kernel {certificate.kernel}{where} does not run compiled: "
+                    f"{obligation} is refuted by {verdict.counterexample}",
+                    FallbackWarning,
+                    stacklevel=2,
+                )
+                break
+    return frozenset(names)
+
+
+def _report(error: Exception, options: Options, name: str) -> None:
+    reason = str(error).strip() or type(error).__name__
+    if not options.fallback:
+        raise CompileError(f"{name} had to be compiled: {reason}") from error
+    warnings.warn(
+        f"{name} runs by PyTorch's own operators, because it could not be compiled: "
+        f"{type(error).__name__}: {reason}",
+        FallbackWarning,
+        stacklevel=2,
+    )
+
+
+def _eagerly(graph: fx.GraphModule) -> Compiled:
+    def run(args: list[Any]) -> Any:
+        given = list(args)
+        args.clear()
+        return graph.forward(*given)
+
+    return run
+
+
+def _checked(product: Product, graph: fx.GraphModule) -> Compiled:
+    """Return the wrapper; its first call looks whether the inputs are as promised."""
+    run = product.wrapper.run
+    expected = product.schedule.inputs
+    checked = False
+
+    def call(args: list[Any]) -> Any:
+        nonlocal checked
+        if not checked:
+            for value, buffer in zip(args, expected, strict=True):
+                if not _as_promised(value, buffer):
+                    return graph.forward(*args)
+            checked = True
+        return run(args)
+
+    return call
+
+
+def _as_promised(value: Any, promised: Any) -> bool:
+    if not isinstance(promised, Buffer):
+        return not isinstance(value, torch.Tensor)
+    if not isinstance(value, torch.Tensor):
+        return False
+    if value.dim() != len(promised.shape) or promised.strides is None:
+        return False
+    for size, stride, extent, step in zip(
+        value.shape, value.stride(), promised.shape, promised.strides, strict=True
+    ):
+        if extent.op == "constant" and extent.data != size:
+            return False
+        if size > 1 and step.op == "constant" and step.data != stride:
+            return False
+    return str(value.dtype) == f"torch.{promised.dtype}"
+
+
+def _with(
+    run: Compiled, constants: Sequence[torch.Tensor], product: Product | None
+) -> Compiled:
+    if constants:
+        inner = run
+
+        def extended(args: list[Any]) -> Any:
+            args.extend(constants)
+            return inner(args)
+
+        run = extended
+
+    def final(args: list[Any]) -> Any:
+        return run(args)
+
+    target = final if product is not None and run is product.wrapper.run else run
+    target.product = product  # type: ignore[attr-defined]
+    return boxed(target)

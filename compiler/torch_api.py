@@ -1,0 +1,323 @@
+"""The corners of PyTorch that are not its public interface; used from here only.
+
+Works with PyTorch 2.11 to 2.13. Import this module where it is used: it loads torch.
+"""
+
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import sympy
+import torch
+from torch import fx
+from torch._C import _dynamo
+from torch._decomp import core_aten_decompositions, get_decompositions
+from torch._functorch.aot_autograd import aot_module_simplified
+from torch._functorch.partitioners import min_cut_rematerialization_partition
+from torch._guards import TracingContext, detect_fake_mode
+from torch._ops import HigherOrderOperator, OpOverload
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch.fx.experimental import symbolic_shapes
+from torch.utils._sympy import functions as sizes
+
+from .ir.expression import Expression
+from .ir.index import Index, add, floordiv, index, maximum, minimum, mod, mul, symbol
+
+GraphCompiler = Callable[[fx.GraphModule, Sequence[Any]], Callable[..., Any]]
+"""Takes a graph and fake inputs, returns what runs it on a list of real ones."""
+
+_FAST: Any = _dynamo.guards
+
+empty_strided_cpu: Callable[..., torch.Tensor] = _FAST._empty_strided_cpu
+"""``(shape, strides, dtype)`` -> fresh memory, in half the time of the public name."""
+
+empty_strided_cuda: Callable[..., torch.Tensor] = _FAST._empty_strided_cuda
+"""``(shape, strides, dtype)`` -> fresh memory on the current CUDA device."""
+
+reinterpret_tensor: Callable[..., torch.Tensor] = _FAST._reinterpret_tensor
+"""``(tensor, shape, strides, more)`` -> a view, ``more`` elements further on."""
+
+assert_size_stride: Callable[..., None] = _FAST.assert_size_stride
+"""``(tensor, shape, strides)``: AssertionError unless it has them."""
+
+
+def differentiate(
+    graph: fx.GraphModule,
+    inputs: Sequence[Any],
+    *,
+    forward: GraphCompiler,
+    backward: GraphCompiler,
+    inference: GraphCompiler,
+    decompositions: Mapping[OpOverload, Callable[..., Any]],
+) -> Callable[..., Any]:
+    """Run AOTAutograd over a graph of Dynamo's.
+
+    Args:
+        graph: What Dynamo captured.
+        inputs: Its example inputs.
+        forward: Compiles the forward half of a training graph.
+        backward: Compiles the backward half, when it is first needed.
+        inference: Compiles a graph that needs no gradients.
+        decompositions: Operator -> function that calls simpler ones.
+
+    Returns:
+        What runs the graph on real inputs.
+    """
+
+    def lazily(module: fx.GraphModule, fakes: Sequence[Any]) -> Callable[..., Any]:
+        compiled = unseen(backward)(module, fakes)
+        return boxed(unseen(compiled))
+
+    if any(isinstance(value, (list, tuple, dict)) for value in inputs):
+        from torch._dynamo.utils import flatten_graph_inputs
+
+        def again(module: fx.GraphModule, flat: Sequence[Any]) -> Callable[..., Any]:
+            return differentiate(
+                module,
+                flat,
+                forward=forward,
+                backward=backward,
+                inference=inference,
+                decompositions=decompositions,
+            )
+
+        flattened: Callable[..., Any] = flatten_graph_inputs(graph, inputs, again)
+        return flattened
+    aot: Callable[..., Callable[..., Any]] = aot_module_simplified
+    compiled = aot(
+        graph,
+        inputs,
+        fw_compiler=forward,
+        bw_compiler=lazily,
+        inference_compiler=inference,
+        partition_fn=min_cut_rematerialization_partition,
+        decompositions=dict(decompositions),
+        keep_inference_input_mutations=True,
+    )
+    return unseen(compiled)
+
+
+def unseen(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function, into which Dynamo does not look."""
+    hidden: Callable[..., Any] = torch._dynamo.disable(
+        function, reason="already compiled"
+    )
+    return hidden
+
+
+def boxed(function: Callable[[list[Any]], Any]) -> Callable[[list[Any]], Any]:
+    """Mark a function that takes its arguments in one list and may clear it."""
+
+    def call(args: list[Any]) -> Any:
+        return function(args)
+
+    try:
+        function._boxed_call = True  # type: ignore[attr-defined]
+    except AttributeError:
+        call._boxed_call = True  # type: ignore[attr-defined]
+        return call
+    return function
+
+
+def core_decompositions() -> dict[OpOverload, Callable[..., Any]]:
+    """Return PyTorch's table of decompositions into core ATen."""
+    return dict(core_aten_decompositions())
+
+
+def decompositions_of(names: Sequence[Any]) -> dict[OpOverload, Callable[..., Any]]:
+    """Return PyTorch's decompositions of some operators, those that it has."""
+    found: dict[Any, Callable[..., Any]] = dict(get_decompositions(list(names)))
+    return found
+
+
+def reset() -> None:
+    """Forget what Dynamo compiled."""
+    torch._dynamo.reset()
+
+
+def is_overload(target: object) -> bool:
+    """Return whether a node's target is an operator of the dispatcher."""
+    return isinstance(target, OpOverload)
+
+
+def is_higher_order(target: object) -> bool:
+    """Return whether a node's target takes graphs as arguments."""
+    return isinstance(target, HigherOrderOperator)
+
+
+def overload_name(target: OpOverload) -> str:
+    """Return ``aten.add.Tensor`` and the like."""
+    return str(target)
+
+
+def overload_of(name: str) -> OpOverload:
+    """Return the operator of a name; inverse of :func:`overload_name`.
+
+    Raises:
+        AttributeError: There is none.
+    """
+    found: Any = torch.ops
+    for part in name.split("."):
+        found = getattr(found, part)
+    assert isinstance(found, OpOverload)
+    return found
+
+
+def returns_one_tensor(target: object) -> bool | None:
+    """Return whether a call gives a tensor by itself, None where no schema says."""
+    if not isinstance(target, OpOverload):
+        return None
+    returns = target._schema.returns
+    return len(returns) == 1 and str(returns[0].type) == "Tensor"
+
+
+def written_arguments(target: object) -> tuple[str, ...]:
+    """Return names of the arguments that an operator writes."""
+    if not isinstance(target, OpOverload):
+        return ()
+    return tuple(
+        argument.name
+        for argument in target._schema.arguments
+        if argument.alias_info is not None and argument.alias_info.is_write
+    )
+
+
+def is_fake(value: object) -> bool:
+    """Return whether a tensor has no memory, only shape, strides, type and device."""
+    return isinstance(value, FakeTensor)
+
+
+def fake_mode(values: Sequence[Any]) -> FakeTensorMode | None:
+    """Return the mode that the fake tensors among the values belong to."""
+    found: FakeTensorMode | None = detect_fake_mode(values)
+    return found
+
+
+@contextmanager
+def real_tensors() -> Iterator[None]:
+    """Let operators make real tensors, whatever modes are active."""
+    from torch.utils._python_dispatch import _disable_current_modes
+
+    with _disable_current_modes():
+        yield
+
+
+def is_symbolic(value: object) -> bool:
+    """Return whether a size is not known."""
+    return isinstance(value, torch.SymInt)
+
+
+def size_hint(value: int | torch.SymInt) -> int | None:
+    """Return the size that the first call had, None for data-dependent sizes."""
+    if not isinstance(value, torch.SymInt):
+        return int(value)
+    hint = value.node.hint
+    return None if hint is None else int(hint)
+
+
+def statically_true(condition: Any) -> bool:
+    """Return whether a condition on sizes is known to hold, adding no guard."""
+    return bool(symbolic_shapes.statically_known_true(condition))
+
+
+def size_expression(value: int | torch.SymInt) -> Expression:
+    """Return a size as an index expression over symbols.
+
+    Raises:
+        NotImplementedError: The size has an operation that indices have not.
+
+    Example:
+        >>> size_expression(3)
+        3
+    """
+    if isinstance(value, torch.SymInt):
+        return _from_sympy(value.node.expr)
+    return index(int(value))
+
+
+def _from_sympy(expression: Any) -> Expression:
+    if isinstance(expression, (int, sympy.Integer)):
+        return index(int(expression))
+    if isinstance(expression, sympy.Symbol):
+        return symbol(expression.name)
+    args = [_from_sympy(arg) for arg in expression.args]
+    kind = type(expression)
+    if kind is sympy.Add:
+        return add(*args)
+    if kind is sympy.Mul:
+        return mul(*args)
+    if kind is sympy.Pow and isinstance(expression.args[1], sympy.Integer):
+        power = int(expression.args[1])
+        if power >= 0:
+            return mul(1, *([args[0]] * power))
+    for classes, build in _SIZE_FUNCTIONS:
+        if kind in classes:
+            first, *rest = args
+            for other in rest:
+                first = build(first, other)
+            return first
+    if kind is sizes.ModularIndexing:
+        return mod(floordiv(args[0], args[1]), args[2])
+    raise NotImplementedError(
+        f"a size made of +, *, //, %, min and max was needed, got {expression}"
+    )
+
+
+def _classes(*names: str) -> tuple[type, ...]:
+    return tuple(getattr(sizes, name) for name in names if hasattr(sizes, name))
+
+
+_SIZE_FUNCTIONS: tuple[
+    tuple[tuple[type, ...], Callable[[Index, Index], Expression]], ...
+] = (
+    (_classes("FloorDiv", "CleanDiv"), floordiv),
+    (_classes("Mod", "PythonMod"), mod),
+    ((sympy.Max, *_classes("Max")), maximum),
+    ((sympy.Min, *_classes("Min")), minimum),
+)
+
+
+def least_sizes(values: Sequence[Any]) -> dict[Expression, int]:
+    """Return symbol -> the least that it can be, for the symbols in some sizes.
+
+    Args:
+        values: Fake tensors, sizes, anything.
+    """
+    found: dict[Expression, int] = {}
+    for value in values:
+        parts = [value]
+        if isinstance(value, torch.Tensor):
+            parts = [*value.shape, *value.stride(), value.storage_offset()]
+        for part in parts:
+            if isinstance(part, torch.SymInt):
+                environment = part.node.shape_env
+                for name in part.node.expr.free_symbols:
+                    low = environment.bound_sympy(name).lower
+                    if isinstance(low, sympy.Integer) or low == sympy.S.Zero:
+                        found[symbol(name.name)] = max(int(low), 0)
+    return found
+
+
+def mutated_inputs() -> tuple[int, ...]:
+    """Return the numbers of the inputs that the graph under compilation writes."""
+    context = TracingContext.try_get()
+    metadata = getattr(context, "fw_metadata", None)
+    return tuple(getattr(metadata, "mutated_inp_runtime_indices", ()))
+
+
+def static_inputs() -> tuple[int, ...]:
+    """Return the numbers of inputs whose memory stays: parameters and buffers."""
+    context = TracingContext.try_get()
+    metadata = getattr(context, "fw_metadata", None)
+    return tuple(getattr(metadata, "static_input_indices", ()))
+
+
+def stack_trace(node: fx.Node) -> str | None:
+    """Return where the user's program called what the node came from."""
+    return node.meta.get("stack_trace") or getattr(node, "stack_trace", None)
+
+
+def is_getitem(node: fx.Node) -> bool:
+    """Return whether a node picks one of several results."""
+    return node.op == "call_function" and node.target is operator.getitem

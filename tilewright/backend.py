@@ -1,0 +1,49 @@
+"""``torch.compile(model, backend="tilewright")``: compiler and validator, wired.
+
+The entry point ``torch_dynamo_backends`` names :func:`compile`.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from torch import fx
+
+from compiler.frontend import Validator, compile_captured
+from compiler.options import Options
+
+
+def compile(
+    graph: fx.GraphModule,
+    example_inputs: Sequence[Any],
+    *,
+    mode: str | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> Callable[..., Any]:
+    """Compile what Dynamo captured; called by ``torch.compile``.
+
+    Args:
+        graph: The captured graph.
+        example_inputs: Its inputs.
+        mode: ``torch.compile``'s mode.
+        options: ``torch.compile``'s options: attributes of
+            :class:`compiler.options.Options`.
+
+    Returns:
+        A function of the graph's inputs.
+
+    Raises:
+        OptionError: An option is unknown or has no such value.
+        CompileError: Something cannot be compiled, and the option ``fallback`` is off.
+    """
+    chosen = Options.of(mode, options)
+    validator = _validator() if chosen.certify else None
+    return compile_captured(graph, example_inputs, chosen, validator)
+
+
+def _validator() -> Validator | None:
+    try:
+        from verify.obligations import validate
+    except ImportError:
+        return None
+    found: Validator = validate
+    return found
