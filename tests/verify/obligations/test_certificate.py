@@ -1,0 +1,210 @@
+"""Kernels are proved, and each planted fault is refuted at a point that shows it."""
+
+from dataclasses import replace
+
+import pytest
+
+from algebra.verdict import Proved, Refuted, Unknown
+from compiler.ir.expression import Expression, make
+from compiler.ir.index import (
+    add,
+    contiguous_strides,
+    digit,
+    floordiv,
+    index,
+    mod,
+    mul,
+    symbol,
+)
+from compiler.ir.kernel import Allocate, Free, Kernel, Reduction, Schedule, Store
+from compiler.ir.node import Axis, Buffer
+from verify.obligations import certify, certify_kernel, certify_schedule, worst
+
+ROW, COLUMN, SIZE = digit("i"), digit("j"), symbol("N")
+
+
+def array(name: str, *shape: Expression | int) -> Buffer:
+    extents = tuple(index(extent) for extent in shape)
+    return Buffer(name, "float32", extents, "cpu", contiguous_strides(extents))
+
+
+def load(name: str, *at: Expression | int) -> Expression:
+    return make("load", tuple(index(i) for i in at), "float32", name)
+
+
+def compare(op: str, left: Expression, right: Expression | int) -> Expression:
+    one = make("from_index", (left,), "int64")
+    two = make("from_index", (index(right),), "int64")
+    return make(op, (one, two), "bool")
+
+
+def pointwise(value, target=(ROW, COLUMN), rows=5, columns=7, shape=None, **more):
+    """One store over rows x columns into ``y``; ``x`` and ``y`` are 5 x 7."""
+    buffers = [array("x", 5, 7), array("y", *(shape or (5, 7)))]
+    return Kernel(
+        "k",
+        (Axis(ROW, index(rows)), Axis(COLUMN, index(columns))),
+        (),
+        (Store("y", tuple(index(t) for t in target), value, inner=False, **more),),
+        {buffer.name: buffer for buffer in buffers},
+    )
+
+
+GOOD = pointwise(load("x", ROW, COLUMN))
+FLAT = add(mul(ROW, 7), COLUMN)
+
+
+def test_a_pointwise_kernel_is_proved():
+    made = certify_kernel(GOOD)
+    assert {k: type(v) for k, v in made.verdicts.items()} == dict.fromkeys(
+        made.verdicts, Proved
+    )
+
+
+def test_a_transposed_read_and_a_reshaped_write_are_proved():
+    kernel = pointwise(
+        load("x", floordiv(FLAT, 7), mod(FLAT, 7)), target=(FLAT,), shape=(35,)
+    )
+    assert isinstance(worst(certify_kernel(kernel).verdicts), Proved)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "obligation"),
+    [
+        (pointwise(load("x", add(ROW, 1), COLUMN)), "in_bounds"),
+        (pointwise(load("x", ROW, add(COLUMN, -1))), "in_bounds"),
+        (pointwise(load("x", ROW, COLUMN), rows=6), "in_bounds"),
+        (pointwise(load("x", ROW, COLUMN), target=(ROW, 0)), "write_once"),
+        (
+            pointwise(load("x", ROW, COLUMN), target=(add(ROW, COLUMN),), shape=(11,)),
+            "write_once",
+        ),
+        (pointwise(load("x", ROW, COLUMN), rows=4), "coverage"),
+        (pointwise(load("y", ROW, add(mul(COLUMN, -1), 6))), "no_race"),
+    ],
+)
+def test_a_fault_is_refuted(kernel, obligation):
+    verdict = certify_kernel(kernel).verdicts[obligation]
+    assert isinstance(verdict, Refuted), verdict
+
+
+def test_the_counterexample_is_a_point_outside():
+    kernel = pointwise(load("x", add(ROW, 1), COLUMN))
+    case = certify_kernel(kernel).verdicts["in_bounds"].counterexample
+    assert case["array"] == "x" and case["dim"] == 0 and case["i"] == 4
+
+
+def test_a_guard_makes_a_padded_read_safe():
+    inside = compare("ge", COLUMN, 1)
+    padded = make(
+        "guard",
+        (
+            inside,
+            load("x", ROW, add(COLUMN, -1)),
+            make("constant", (), "float32", 0.0),
+        ),
+        "float32",
+    )
+    assert isinstance(worst(certify_kernel(pointwise(padded)).verdicts), Proved)
+    wrong = make("guard", (compare("ge", COLUMN, 0), *padded.args[1:]), "float32")
+    verdict = certify_kernel(pointwise(wrong)).verdicts["in_bounds"]
+    assert isinstance(verdict, Refuted)
+
+
+def test_a_guard_on_values_leaves_it_unknown():
+    seen = make("gt", (load("x", ROW, COLUMN), load("x", ROW, COLUMN)), "bool")
+    value = make(
+        "guard", (seen, load("x", add(ROW, 1), COLUMN), load("x", 0, 0)), "float32"
+    )
+    verdict = certify_kernel(pointwise(value)).verdicts["in_bounds"]
+    assert isinstance(verdict, Unknown) and "guard" in verdict.reason
+
+
+def test_a_symbolic_size_is_proved_and_its_fault_refuted():
+    def kernel(at):
+        return Kernel(
+            "k",
+            (Axis(ROW, SIZE), Axis(COLUMN, index(8))),
+            (),
+            (Store("y", (at,), load("x", ROW, COLUMN), inner=False),),
+            {"x": array("x", SIZE, 8), "y": array("y", mul(SIZE, 8))},
+        )
+
+    good = certify_kernel(kernel(add(mul(ROW, 8), COLUMN)), {SIZE: 1}).verdicts
+    assert all(isinstance(good[k], Proved) for k in good if k != "no_wrap")
+    assert isinstance(good["no_wrap"], Unknown)
+    bad = certify_kernel(kernel(add(mul(ROW, 7), COLUMN)), {SIZE: 1}).verdicts
+    assert isinstance(bad["write_once"], Refuted)
+    stretched = certify_kernel(kernel(add(mul(ROW, 9), COLUMN)), {SIZE: 1}).verdicts
+    assert isinstance(stretched["in_bounds"], Refuted)
+
+
+def test_a_row_reduction_with_its_second_pass_is_proved():
+    total = Reduction(("s",), "sum", (load("x", ROW, COLUMN),), ("float32",))
+    scaled = make(
+        "truediv",
+        (load("x", ROW, COLUMN), make("local", (), "float32", "s")),
+        "float32",
+    )
+    kernel = replace(
+        GOOD,
+        outer=GOOD.outer[:1],
+        inner=GOOD.outer[1:],
+        stages=(total, Store("y", (ROW, COLUMN), scaled, inner=True)),
+    )
+    assert isinstance(worst(certify_kernel(kernel).verdicts), Proved)
+    once = replace(
+        kernel, stages=(total, Store("y", (ROW, index(0)), scaled, inner=True))
+    )
+    assert isinstance(certify_kernel(once).verdicts["write_once"], Refuted)
+
+
+def test_two_stores_into_one_array_must_not_meet():
+    """A concatenation: rows 0..4 and 5..9 of ten; then with an overlap."""
+
+    def kernel(second):
+        stores = [
+            Store("y", (at, COLUMN), load("x", ROW, COLUMN), inner=False)
+            for at in (ROW, second)
+        ]
+        base = pointwise(load("x", ROW, COLUMN), shape=(10, 7))
+        return replace(base, stages=tuple(stores))
+
+    assert isinstance(worst(certify_kernel(kernel(add(ROW, 5))).verdicts), Proved)
+    verdicts = certify_kernel(kernel(add(ROW, 4))).verdicts
+    assert isinstance(verdicts["write_once"], Refuted)
+
+
+def test_an_index_beyond_64_bits_is_refuted():
+    big = 1 << 62
+    kernel = Kernel(
+        "k",
+        (Axis(ROW, index(4)),),
+        (),
+        (Store("y", (ROW,), load("x", mul(ROW, big)), inner=False),),
+        {"x": array("x", 4 * big), "y": array("y", 4)},
+    )
+    assert isinstance(certify_kernel(kernel).verdicts["no_wrap"], Refuted)
+
+
+def test_the_validator_reports_what_breaks_it_as_unknown():
+    broken = replace(GOOD, outer=GOOD.outer[:1])
+    [made] = certify([broken])
+    assert all(isinstance(v, Unknown) for v in made.verdicts.values())
+
+
+def test_memory_plans():
+    x, y, z = array("x", 5, 7), array("y", 5, 7), array("z", 5, 7)
+    good = Schedule((x,), (Allocate(y), GOOD, Free("x")), ("y",))
+    assert isinstance(certify_schedule(good)[-1].verdicts["memory_plan"], Proved)
+    for steps in (
+        (GOOD,),
+        (Allocate(y), Free("x"), GOOD),
+        (Allocate(y), Free("x"), Free("x")),
+        (Allocate(y), Allocate(z, reuse="x"), GOOD),
+        (Allocate(y), GOOD, Free("y")),
+        (Allocate(y),),
+    ):
+        bad = Schedule((x,), steps, ("y",))
+        verdict = certify_schedule(bad)[-1].verdicts["memory_plan"]
+        assert isinstance(verdict, Refuted), steps
