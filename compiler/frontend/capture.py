@@ -5,10 +5,10 @@ from typing import Any
 
 from torch import fx
 
+from compiler.lower import decompositions
 from compiler.options import Options
 from compiler.torch_api import differentiate, mutated_inputs, unseen
 
-from .decompositions import decompositions
 from .graph import compile_graph
 from .overlap import overlap_guard, shared_at_capture
 from .validator import Validator

@@ -1,0 +1,39 @@
+import pytest
+import torch
+
+from compiler.runtime.extern import quick, settled, several
+
+aten = torch.ops.aten
+
+
+@pytest.mark.parametrize("target", [aten.mm.default, aten.matmul.default])
+def test_quick_callables_do_the_same(target: torch._ops.OpOverload) -> None:
+    a, b = torch.randn(3, 4), torch.randn(4, 5)
+    torch.testing.assert_close(quick(target)(a, b), target(a, b), rtol=0, atol=0)
+
+
+def test_other_callables_stay() -> None:
+    assert quick(several) is several
+
+
+def test_promised_strides_are_kept() -> None:
+    made = torch.randn(2, 3, 4)
+    assert settled(made, (2, 3, 4), (12, 4, 1)) is made
+    moved = settled(made, (2, 3, 4), (12, 1, 3))
+    assert moved.stride() == (12, 1, 3) and torch.equal(moved, made)
+
+
+def test_strides_of_single_elements_are_free() -> None:
+    made = torch.randn(1, 3)
+    assert settled(made, (1, 3), (99, 1)) is made
+
+
+def test_another_shape_is_an_error() -> None:
+    with pytest.raises(AssertionError):
+        settled(torch.randn(2, 3), (3, 2), (2, 1))
+
+
+def test_results_are_tuples() -> None:
+    one = torch.ones(1)
+    assert several(one) == (one,)
+    assert several([one, one]) == (one, one)

@@ -1,0 +1,71 @@
+import pytest
+import torch
+
+from compiler import torch_api
+from compiler.ir.index import add, floordiv, index, maximum, mod, mul
+
+aten = torch.ops.aten
+
+
+def captured_sizes(shape: tuple[int, ...]) -> list[torch.SymInt]:
+    """The symbolic sizes of a tensor, as a compiler of Dynamo's gets them."""
+    found: list[torch.SymInt] = []
+
+    def keep(graph: torch.fx.GraphModule, inputs: list[object]) -> object:
+        found.extend(value for value in inputs if isinstance(value, torch.SymInt))
+        return graph.forward
+
+    torch_api.reset()
+    torch.compile(lambda x: x + 1, backend=keep, dynamic=True)(torch.zeros(shape))
+    return found
+
+
+def test_sizes_become_index_expressions() -> None:
+    a, b = captured_sizes((6, 4))
+    s, t = torch_api.size_expression(a), torch_api.size_expression(b)
+    assert s.op == t.op == "symbol" and s is not t
+    assert torch_api.size_expression(a * 2 + b) is add(mul(s, 2), t)
+    assert torch_api.size_expression(a // 2) is floordiv(s, 2)
+    assert torch_api.size_expression(a % 4) is mod(s, 4)
+    larger = torch_api.size_expression(torch.sym_max(a, b))
+    assert larger in (maximum(s, t), maximum(t, s))
+    assert torch_api.size_expression(a * a) is mul(s, s)
+    assert torch_api.size_expression(7) is index(7)
+    assert torch_api.size_hint(a) == 6 and torch_api.size_hint(3) == 3
+
+
+def test_sizes_have_least_values() -> None:
+    a, _ = captured_sizes((6, 4))
+    least = torch_api.least_sizes([a])
+    assert least == {torch_api.size_expression(a): 2}
+
+
+def test_overloads_have_names() -> None:
+    assert torch_api.overload_name(aten.add.Tensor) == "aten.add.Tensor"
+    assert torch_api.overload_of("aten.add.Tensor") is aten.add.Tensor
+    with pytest.raises(AttributeError):
+        torch_api.overload_of("aten.add.Nothing")
+
+
+def test_schemas_say_what_is_returned_and_written() -> None:
+    assert torch_api.returns_one_tensor(aten.mm.default) is True
+    assert torch_api.returns_one_tensor(aten.split.Tensor) is False
+    assert torch_api.returns_one_tensor(len) is None
+    assert torch_api.written_arguments(aten.copy_.default) == ("self",)
+    assert torch_api.written_arguments(aten.add.Tensor) == ()
+
+
+def test_fast_allocation_has_the_strides_asked_for() -> None:
+    made = torch_api.empty_strided_cpu((2, 3), (1, 2), torch.float32)
+    assert made.shape == (2, 3) and made.stride() == (1, 2)
+    view = torch_api.reinterpret_tensor(made, (3,), (2,), 1)
+    assert view.data_ptr() == made.data_ptr() + 4
+    with pytest.raises(AssertionError):
+        torch_api.assert_size_stride(made, (2, 3), (3, 1))
+
+
+def test_graphs_are_counted() -> None:
+    torch_api.reset()
+    torch_api.forget_counts()
+    torch.compile(torch.sin, backend="eager")(torch.zeros(2))
+    assert torch_api.captured_graphs() == 1
