@@ -183,6 +183,37 @@ def written_arguments(target: object) -> tuple[str, ...]:
     )
 
 
+def argument_names(target: object) -> tuple[str, ...]:
+    """Return the names of an operator's arguments, () where no schema tells."""
+    if not isinstance(target, OpOverload):
+        return ()
+    return tuple(argument.name for argument in target._schema.arguments)
+
+
+def shared_arguments(target: object) -> tuple[tuple[str, ...], ...]:
+    """Return for each result which arguments' memory it may share, as a schema tells.
+
+    Example:
+        >>> shared_arguments(torch.ops.aten.view.default)
+        (('self',),)
+    """
+    if not isinstance(target, OpOverload):
+        return ()
+    schema = target._schema
+    out = []
+    for result in schema.returns:
+        sets = set() if result.alias_info is None else result.alias_info.before_set
+        out.append(
+            tuple(
+                argument.name
+                for argument in schema.arguments
+                if argument.alias_info is not None
+                and set(argument.alias_info.before_set) & set(sets)
+            )
+        )
+    return tuple(out)
+
+
 def is_fake(value: object) -> bool:
     """Return whether a tensor has no memory, only shape, strides, type and device."""
     return isinstance(value, FakeTensor)
@@ -321,3 +352,13 @@ def stack_trace(node: fx.Node) -> str | None:
 def is_getitem(node: fx.Node) -> bool:
     """Return whether a node picks one of several results."""
     return node.op == "call_function" and node.target is operator.getitem
+
+
+def captured_graphs() -> int:
+    """Return how many graphs Dynamo captured since :func:`reset`."""
+    return int(torch._dynamo.utils.counters["stats"]["unique_graphs"])
+
+
+def forget_counts() -> None:
+    """Let :func:`captured_graphs` count from 0 again."""
+    torch._dynamo.utils.counters.clear()

@@ -1,0 +1,13 @@
+"""From a captured graph to the IR: one table of lowerings, one file a family.
+
+``lower`` walks a graph of ATen operators and emits a program; an operator without a
+lowering, or with arguments that its lowering does not take, becomes an extern call
+with a reason. ``decompositions`` is what the lowerings want taken apart beforehand.
+"""
+
+from .builder import Array, Builder
+from .decompositions import decompositions
+from .graph import lower
+from .registry import NotLowered, lowering
+
+__all__ = ["Array", "Builder", "NotLowered", "decompositions", "lower", "lowering"]

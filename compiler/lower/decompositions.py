@@ -1,0 +1,76 @@
+"""Which operators are taken apart before lowering, and which are kept whole."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from compiler.torch_api import core_decompositions, decompositions_of
+
+aten = torch.ops.aten
+
+_KEPT = (
+    # its decomposition gives a logsumexp that the backward pass cannot use
+    aten._scaled_dot_product_flash_attention_for_cpu,
+    aten.baddbmm,
+    # sums of these are shared in one kernel, or round once where eager mode does
+    aten.addcmul,
+    aten.addcdiv,
+    aten.diagonal,
+    aten.expand_copy,
+    aten.eye,
+    aten.floor_divide,
+    aten.index_add,
+    aten.linspace,
+    aten.roll,
+    aten.rsub,
+    aten.square,
+    aten.sgn,
+    aten.all,
+    aten.std,
+    aten.split,
+    aten.split_with_sizes,
+    aten.t,
+    aten.transpose,
+    aten.triu,
+    aten.tril,
+    aten.unbind,
+    aten.unfold,
+    aten.view_copy,
+    aten.zeros,
+    aten.zeros_like,
+    aten.ones,
+    aten.ones_like,
+    aten.new_full,
+    aten.new_zeros,
+    aten.new_ones,
+    aten.new_empty,
+    aten.empty_like,
+    aten.fill,
+    aten.zero,
+    aten.detach,
+)
+"""Have lowerings of their own, though PyTorch's table would take them apart."""
+
+_ADDED = (
+    aten._adaptive_avg_pool2d,
+    aten.dropout,
+    aten.grid_sampler_2d,
+    aten.upsample_bilinear2d,
+    aten.native_group_norm_backward,
+)
+"""Are taken apart, though they belong to core ATen."""
+
+
+def decompositions() -> dict[Any, Callable[..., Any]]:
+    """Return the table for AOTAutograd: operator -> function of simpler ones.
+
+    PyTorch's table into core ATen, less what has lowerings of its own, more what has
+    none. Softmax, normalisations, gelu, dropout, pooling stay whole.
+    """
+    table: dict[Any, Callable[..., Any]] = dict(core_decompositions())
+    table.update(decompositions_of(_ADDED))
+    for packet in _KEPT:
+        for overload in packet.overloads():
+            table.pop(getattr(packet, overload), None)
+    return table

@@ -1,0 +1,37 @@
+"""The table of lowerings. It is open: a package above may register its own."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+LOWERINGS: dict[Any, Callable[..., Any]] = {}
+"""Operator -> function of (builder, *args, **kwargs), see :func:`lowering`."""
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+class NotLowered(Exception):  # noqa: N818 - a decision, not an error
+    """A lowering does not take these arguments: the operator is called instead.
+
+    The message is the reason that the trace shows.
+    """
+
+
+def lowering(*targets: Any) -> Callable[[_Function], _Function]:
+    """Register a function as the lowering of operators.
+
+    The function gets the builder and the operator's arguments: an
+    :class:`~compiler.lower.builder.Array` for each tensor, an index expression for
+    each symbolic size, all else as it is. It returns an array, or a tuple of arrays
+    and None for several results, or raises :class:`NotLowered`. The last registration
+    of an operator wins.
+
+    Args:
+        targets: Operators (``torch.ops.aten.add.Tensor``).
+    """
+
+    def register(function: _Function) -> _Function:
+        for target in targets:
+            LOWERINGS[target] = function
+        return function
+
+    return register
