@@ -33,13 +33,19 @@ FLAGS: Final = (
 )
 
 
-def load_library(name: str, source: str, flags: tuple[str, ...] = FLAGS) -> ctypes.CDLL:
+def load_library(
+    name: str,
+    source: str,
+    flags: tuple[str, ...] = FLAGS,
+    libraries: tuple[str, ...] = (),
+) -> ctypes.CDLL:
     """Build ``source`` unless the cache has it, and load it.
 
     Args:
         name: A word for the file name.
         source: C++ text whose entry points are ``extern "C"``.
         flags: Options for the compiler.
+        libraries: Options that name libraries; they go after the source.
 
     Raises:
         BuildError: There is no compiler, or it refuses the source; has ``command``
@@ -51,11 +57,11 @@ def load_library(name: str, source: str, flags: tuple[str, ...] = FLAGS) -> ctyp
         1
     """
     compiler = find_compiler()
-    key = content_key(source, *flags, _identity(compiler), _processor())
+    key = content_key(source, *flags, *libraries, _identity(compiler), _processor())
     file_name = f"{key}-{name}.so"
 
     def make(path: Path) -> None:
-        _compile(compiler, source, flags, path)
+        _compile(compiler, source, flags, libraries, path)
         code = path.read_bytes()
         path.write_bytes(code + hashlib.sha256(code).digest())
 
@@ -96,10 +102,16 @@ def find_compiler() -> str:
     return found
 
 
-def _compile(compiler: str, source: str, flags: tuple[str, ...], path: Path) -> None:
+def _compile(
+    compiler: str,
+    source: str,
+    flags: tuple[str, ...],
+    libraries: tuple[str, ...],
+    path: Path,
+) -> None:
     text = path.with_suffix(".cpp")
     text.write_text(source)
-    command = [compiler, *flags, str(text), "-o", str(path)]
+    command = [compiler, *flags, str(text), *libraries, "-o", str(path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode or not path.exists():
         lines = done.stderr.strip().splitlines() or ["no message"]

@@ -1,0 +1,201 @@
+"""Nests without inner axes: maps, copies, scatters, and tiles for transposed loads."""
+
+from typing import Final
+
+from compiler.ir.expression import Expression, nodes
+from compiler.ir.index import constant_value
+from compiler.ir.node import Axis
+from compiler.ir.scalar import bits
+
+from . import spelling
+from .body import pointer
+from .nest import FlatStore, Nest, coefficient, stage_roots
+from .writer import Writer
+
+BLOCK: Final = 4096
+"""Elements of the last axis that one thread takes at a time."""
+
+_TILE: Final = 64
+"""Rows and columns of a tile [elements]."""
+
+
+def print_pointwise(writer: Writer) -> None:
+    """Write the loops of a nest without inner axes."""
+    nest = writer.nest
+    if writer.serial:
+        _scatter(writer)
+        return
+    if not nest.outer:
+        with writer.loops(()):
+            _stages(writer)
+        return
+    fast = fastest(nest, nest.outer)
+    others = [axis for axis in nest.outer if axis is not fast]
+    slow = _transposed(nest, fast, others)
+    if slow is not None:
+        _tiles(writer, [a for a in others if a is not slow[0]], slow[0], fast, slow[1])
+        return
+    extents = [axis.extent for axis in nest.outer]
+    number = constant_value(fast.extent)
+    if number is not None and number <= 2 * BLOCK:
+        pragma = writer.pragma("parallel for", collapse=len(others), axes=extents)
+        head = pragma if others else ()
+        with writer.loops(others, head), writer.loops([fast], writer.simd()):
+            _stages(writer)
+        return
+    blocks = writer.blocks(fast, BLOCK)
+    axes = [*others, blocks]
+    pragma = writer.pragma("parallel for", collapse=len(axes), axes=extents)
+    with writer.loops(axes, pragma):
+        start = f"{writer.body.value(blocks.digit)} * {BLOCK}"
+        stop = writer.stop(fast, start, BLOCK)
+        with writer.span(fast, start, stop, writer.simd()):
+            _stages(writer)
+
+
+def fastest(nest: Nest, axes: tuple[Axis, ...]) -> Axis:
+    """Return the axis along which most accesses are adjacent, the last of equals."""
+
+    def score(axis: Axis) -> tuple[bool, int]:
+        extent = constant_value(axis.extent)
+        return extent is None or extent >= 8, adjacent(nest, axis)
+
+    best = max(map(score, axes))
+    return next(axis for axis in reversed(axes) if score(axis) == best)
+
+
+def adjacent(nest: Nest, axis: Axis) -> int:
+    """Return how many accesses step by one element with an axis; stores count twice."""
+    total = 0
+    for stage in nest.stages:
+        if isinstance(stage, FlatStore):
+            total += 2 * (coefficient(stage.offset, axis.digit) == 1)
+    return total + sum(
+        coefficient(load.args[0], axis.digit) == 1 for load in _loads(nest)
+    )
+
+
+def _loads(nest: Nest) -> list[Expression]:
+    roots = [root for stage in nest.stages for root in stage_roots(stage)]
+    return [node for node in nodes(*roots) if node.op == "load"]
+
+
+def _stages(writer: Writer) -> None:
+    for stage in writer.nest.stages:
+        if isinstance(stage, FlatStore):
+            writer.store(stage)
+            writer.body.forget(stage.buffer)
+
+
+def _scatter(writer: Writer) -> None:
+    """Write loops whose points can meet: threads share out columns, never elements."""
+    nest = writer.nest
+    safe = [axis for axis in nest.outer if _apart(nest, axis)]
+    if not safe:
+        with writer.loops(nest.outer):
+            _stages(writer)
+        return
+    fast = fastest(nest, tuple(safe))
+    others = [axis for axis in nest.outer if axis is not fast]
+    number = constant_value(fast.extent)
+    size = BLOCK if number is None else max(16, -(-number // 8))
+    blocks = writer.blocks(fast, size)
+    extents = [axis.extent for axis in nest.outer]
+    pragma = writer.pragma("parallel for", axes=extents)
+    with writer.loops([blocks], pragma):
+        start = f"{writer.body.value(blocks.digit)} * {size}"
+        stop = writer.stop(fast, start, size)
+        with writer.loops(others), writer.span(fast, start, stop, writer.simd()):
+            _stages(writer)
+
+
+def _apart(nest: Nest, axis: Axis) -> bool:
+    """Return whether points that differ in this digit never meet."""
+    return all(
+        stage.injective or any(part is axis.digit for part in stage.target)
+        for stage in nest.stages
+        if isinstance(stage, FlatStore)
+    )
+
+
+def _transposed(
+    nest: Nest, fast: Axis, others: list[Axis]
+) -> tuple[Axis, list[Expression]] | None:
+    """Return the axis along which loads are adjacent that are far apart on ``fast``."""
+
+    def long(axis: Axis) -> bool:
+        extent = constant_value(axis.extent)
+        return extent is None or extent >= 8
+
+    if not long(fast):
+        return None
+    guarded = {
+        id(node)
+        for root in _loads(nest) + [r for s in nest.stages for r in stage_roots(s)]
+        for guard in nodes(root)
+        if guard.op == "guard"
+        for node in nodes(guard.args[1])
+    }
+    best: tuple[Axis, list[Expression]] | None = None
+    for axis in filter(long, others):
+        found = [
+            load
+            for load in _loads(nest)
+            if id(load) not in guarded
+            and coefficient(load.args[0], axis.digit) == 1
+            and coefficient(load.args[0], fast.digit) not in (0, 1, None)
+        ]
+        if found and (best is None or len(found) > len(best[1])):
+            best = axis, found
+    return best
+
+
+def _tiles(
+    writer: Writer,
+    others: list[Axis],
+    slow: Axis,
+    fast: Axis,
+    turned: list[Expression],
+) -> None:
+    """Write loops over tiles: transposed loads go through a small array."""
+    body = writer.body
+    blocks = [writer.blocks(slow, _TILE), writer.blocks(fast, _TILE)]
+    axes = [*others, *blocks]
+    extents = [axis.extent for axis in writer.nest.outer]
+    pragma = writer.pragma("parallel for", collapse=len(axes), axes=extents)
+    with writer.loops(axes, pragma):
+        row, column = body.fresh("x"), body.fresh("x")
+        for name, block in zip((row, column), blocks, strict=True):
+            body.line(f"const i64 {name} = {body.value(block.digit)} * {_TILE};")
+        bottom = writer.stop(slow, row, _TILE)
+        right = writer.stop(fast, column, _TILE)
+        arrays = {}
+        for load in turned:
+            name = body.fresh("a")
+            kind = spelling.MEMORY[load.dtype]
+            body.line(f"alignas(64) {kind} {name}[{_TILE * _TILE}];")
+            step = coefficient(load.args[0], fast.digit)
+            with body.block(""):
+                body.bind(slow.digit, row)
+                body.bind(fast.digit, column)
+                offset = body.value(load.args[0])
+                word = f"u{bits(load.dtype)}"
+                body.line(
+                    f"transpose_tile<{word}, {_TILE}>((const {word} *)"
+                    f"{pointer(str(load.data))} + {offset}, {step}LL, "
+                    f"({word} *){name}, {bottom} - {row}, {right} - {column});"
+                )
+            arrays[load] = name
+        with writer.span(slow, row, bottom):
+            here = body.value(slow.digit)
+            with writer.span(fast, column, right, writer.simd()):
+                across = body.value(fast.digit)
+                for load, name in arrays.items():
+                    element = (
+                        f"{name}[({here} - {row}) * {_TILE} + {across} - {column}]"
+                    )
+                    text = spelling.loaded(element, load.dtype)
+                    value = body.fresh("v")
+                    body.line(f"const {spelling.VALUES[load.dtype]} {value} = {text};")
+                    body.bind(load, value)
+                _stages(writer)

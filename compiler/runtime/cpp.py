@@ -1,0 +1,138 @@
+"""C++ kernels that can be called: many in few libraries, each a ctypes function.
+
+Libraries are compiled side by side, one process of the compiler for each, and cached by
+content, so a second process compiles nothing.
+"""
+
+import ctypes
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Final
+
+import torch
+
+from compiler.ir.expression import Expression
+
+from .build import load_library
+
+FLAGS: Final = (
+    "-std=c++17",
+    "-O3",
+    "-march=native",
+    "-fopenmp",
+    "-shared",
+    "-fPIC",
+    "-fwrapv",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "-ffp-contract=off",
+    "-fno-semantic-interposition",
+    "-fvisibility=default",
+    "-w",
+)
+"""Options for the compiler: no option changes a rounding."""
+
+LIBRARIES: Final = ("-lmvec", "-lm")
+
+_PER_LIBRARY: Final = 6
+"""Kernels below which one more process of the compiler does not pay."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Text of one kernel.
+
+    Attributes:
+        name: Of the kernel and of its entry point.
+        text: A function ``extern "C" i32 name(pointers..., sizes...)``.
+        parameters: Names of buffers in the order of the call.
+        symbols: Sizes in the order of the call.
+    """
+
+    name: str
+    text: str
+    parameters: tuple[str, ...]
+    symbols: tuple[Expression, ...]
+
+
+class CppKernel:
+    """A compiled kernel; see :class:`compiler.runtime.built.Built`."""
+
+    __slots__ = ("_function", "parameters", "source", "symbols")
+
+    def __init__(self, source: Source, function: Any) -> None:
+        """Take a kernel's source and its entry point.
+
+        Args:
+            source: What was compiled.
+            function: ctypes function of the entry point.
+        """
+        pointers = [ctypes.c_void_p] * len(source.parameters)
+        function.argtypes = [*pointers, *[ctypes.c_int64] * len(source.symbols)]
+        function.restype = ctypes.c_int32
+        self._function = function
+        self.parameters = source.parameters
+        self.symbols = source.symbols
+        self.source = source.text
+
+    def __call__(self, *arguments: Any) -> None:
+        """Run the kernel on tensors, then sizes.
+
+        Raises:
+            IndexError: An index was out of range.
+            RuntimeError: An integer was divided by zero.
+        """
+        bad = self._function(
+            *[a.data_ptr() if isinstance(a, torch.Tensor) else a for a in arguments]
+        )
+        if bad:
+            raise_status(bad)
+
+
+def raise_status(status: int) -> None:
+    """Raise what eager mode raises for a kernel's status."""
+    if status & 1:
+        raise IndexError("index out of range in self")
+    raise RuntimeError("ZeroDivisionError")
+
+
+def load_kernels(prelude: str, sources: Sequence[Source]) -> dict[str, CppKernel]:
+    """Compile and load kernels.
+
+    Args:
+        prelude: Text that goes before them.
+        sources: The kernels; their names are distinct.
+
+    Raises:
+        BuildError: There is no compiler, or it refuses a source.
+    """
+    groups = _groups(sources)
+    texts = ["\n".join([prelude, *(s.text for s in group)]) for group in groups]
+
+    def load(text: str) -> ctypes.CDLL:
+        return load_library("kernels", text, FLAGS, LIBRARIES)
+
+    if len(texts) == 1:
+        libraries = [load(texts[0])]
+    else:
+        with ThreadPoolExecutor(max(1, min(len(texts), os.cpu_count() or 1))) as pool:
+            libraries = list(pool.map(load, texts))
+    return {
+        source.name: CppKernel(source, getattr(library, source.name))
+        for group, library in zip(groups, libraries, strict=True)
+        for source in group
+    }
+
+
+def _groups(sources: Sequence[Source]) -> list[list[Source]]:
+    """Share kernels out over libraries of about equal length."""
+    count = max(1, min(os.cpu_count() or 1, -(-len(sources) // _PER_LIBRARY)))
+    groups: list[list[Source]] = [[] for _ in range(count)]
+    lengths = [0] * count
+    for source in sorted(sources, key=lambda s: -len(s.text)):
+        least = lengths.index(min(lengths))
+        groups[least].append(source)
+        lengths[least] += len(source.text)
+    return [group for group in groups if group]
