@@ -150,9 +150,13 @@ class Ranges:
             >>> Ranges({i: 8}).simplify(add(mod(i, 8), floordiv(i, 8)))
             i
         """
-        return rewrite(index(value), self._decided)
+        return rewrite(index(value), self.decided)
 
-    def _decided(self, node: Expression) -> Expression:
+    def decided(self, node: Expression) -> Expression:
+        """Return the index with its topmost division or extreme decided, if it can be.
+
+        Law: both agree wherever the digits are in range.
+        """
         if node.op not in ("floordiv", "mod", "minimum", "maximum"):
             return node
         left, right = node.args

@@ -1,0 +1,218 @@
+"""Memory: arrays allocated before they are written, freed after their last use.
+
+Memory of a dead array is taken over by one of the same type and size. In place, by the
+kernel that reads it last, only if each element is read at the very point that writes
+its successor, by the very store that does.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from compiler.ir.expression import Expression, loads
+from compiler.ir.kernel import Allocate, Free, Kernel, Step, Store
+from compiler.ir.node import Alias, Buffer, Extern
+
+from .arrays import references
+from .nest import stage_values
+from .strides import offset_of, strides_of
+from .work import BYTES, span, typical
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Steps with memory, and what they take.
+
+    Attributes:
+        steps: In order.
+        peak: Most bytes of arrays alive at once, inputs apart [bytes].
+        total: Bytes of all arrays made [bytes].
+        notes: What shares memory and why.
+    """
+
+    steps: tuple[Step, ...]
+    peak: int
+    total: int
+    notes: tuple[str, ...]
+
+
+def touched(step: Step) -> list[str]:
+    """Return the arrays that a step reads or writes."""
+    if isinstance(step, Kernel):
+        return list(step.buffers)
+    if isinstance(step, Alias):
+        return [step.buffer.name, step.base]
+    assert isinstance(step, Extern)
+    names = [*references(step.args), *references(step.kwargs), *step.mutates]
+    names += [b.name for b in step.outputs if b is not None]
+    return list(dict.fromkeys(names))
+
+
+def planned(
+    steps: Sequence[Kernel | Extern | Alias],
+    buffers: Mapping[str, Buffer],
+    inputs: Iterable[str],
+    outputs: Iterable[str],
+) -> Plan:
+    """Return the steps with memory taken and given back.
+
+    Args:
+        steps: Kernels, calls and aliases in order.
+        buffers: All arrays with strides.
+        inputs: Names that the caller owns.
+        outputs: Names that the caller gets.
+    """
+    planner = _Planner(steps, buffers, set(inputs), set(outputs))
+    for number, step in enumerate(steps):
+        planner.step(number, step)
+    return Plan(tuple(planner.out), planner.peak, planner.total, tuple(planner.notes))
+
+
+class _Planner:
+    def __init__(
+        self,
+        steps: Sequence[Kernel | Extern | Alias],
+        buffers: Mapping[str, Buffer],
+        inputs: set[str],
+        outputs: set[str],
+    ) -> None:
+        self.buffers = buffers
+        self.out: list[Step] = []
+        self.notes: list[str] = []
+        self.peak = self.total = self._alive_bytes = 0
+        self._inputs = inputs
+        self._root: dict[str, str] = {}
+        self._last: dict[str, int] = {}
+        self._sharing: dict[str, list[str]] = {}
+        self._own: set[str] = set()
+        self._pool: dict[tuple[str, str, Expression], list[str]] = {}
+        for step in steps:
+            if isinstance(step, Alias):
+                self._join(step.buffer.name, step.base)
+            elif isinstance(step, Extern):
+                for name, bases in step.aliases.items():
+                    for base in bases:
+                        self._join(name, base)
+        for number, step in enumerate(steps):
+            for name in touched(step):
+                self._last[self._top(name)] = number
+        self._kept = {self._top(name) for name in outputs}
+        self._kept |= {self._top(name) for name in inputs}
+        self._outputs = outputs
+        self._names_last = {
+            name: number for number, step in enumerate(steps) for name in touched(step)
+        }
+
+    def _join(self, name: str, base: str) -> None:
+        mine, theirs = self._top(name), self._top(base)
+        if mine != theirs:
+            self._root[mine] = theirs
+
+    def _top(self, name: str) -> str:
+        while name in self._root:
+            name = self._root[name]
+        return name
+
+    def step(self, number: int, step: Kernel | Extern | Alias) -> None:
+        replaced: set[str] = set()
+        if isinstance(step, Kernel):
+            fresh = [
+                s.buffer
+                for s in step.stages
+                if isinstance(s, Store)
+                and s.buffer not in self._own
+                and s.buffer not in self._inputs
+                and self._top(s.buffer) == s.buffer
+            ]
+            for name in dict.fromkeys(fresh):
+                self._allocate(number, step, name, replaced)
+        self.out.append(step)
+        if isinstance(step, Extern):
+            for buffer in step.outputs:
+                if buffer is not None:
+                    self._grow(buffer)
+        self._release(number, step, replaced)
+
+    def _grow(self, buffer: Buffer) -> None:
+        size = typical(_span(buffer)) * BYTES[buffer.dtype]
+        self.total += size
+        self._alive_bytes += size
+        self.peak = max(self.peak, self._alive_bytes)
+
+    def _allocate(
+        self, number: int, kernel: Kernel, name: str, replaced: set[str]
+    ) -> None:
+        buffer = self.buffers[name]
+        self._own.add(name)
+        for old in self._dying(number, kernel, buffer):
+            if old not in replaced and in_place(kernel, old, name):
+                replaced.add(old)
+                self.out.append(Allocate(buffer, old))
+                self.notes.append(f"{name} takes {old}'s memory in place")
+                return
+        self.out.append(Allocate(buffer))
+        self._grow(buffer)
+
+    def _dying(self, number: int, kernel: Kernel, buffer: Buffer) -> list[str]:
+        found = []
+        for name in kernel.buffers:
+            old = self.buffers[name]
+            if (
+                name in self._own
+                and name not in self._kept
+                and self._last[name] == number
+                and not self._shared(name)
+                and old.dtype == buffer.dtype
+                and old.device == buffer.device
+                and _span(old) is _span(buffer)
+            ):
+                found.append(name)
+        return found
+
+    def _shared(self, name: str) -> bool:
+        return name in self._root.values() or name in self._root
+
+    def _release(
+        self, number: int, step: Kernel | Extern | Alias, replaced: set[str]
+    ) -> None:
+        for name in touched(step):
+            if self._names_last[name] != number or name in self._inputs:
+                continue
+            if name in self._outputs:
+                continue
+            if name in replaced:
+                continue
+            self.out.append(Free(name))
+            top = self._top(name)
+            if self._last[top] == number and top not in self._kept and top == name:
+                buffer = self.buffers[name]
+                size = typical(_span(buffer)) * BYTES[buffer.dtype]
+                self._alive_bytes -= size
+
+
+def _span(buffer: Buffer) -> Expression:
+    return span(buffer)
+
+
+def in_place(kernel: Kernel, old: str, new: str) -> bool:
+    """Return whether an array may be written over the one that the kernel reads.
+
+    Proved by equality: each load of the old array stands in the one store to the new
+    one, at the same place in memory and at the same point.
+    """
+    stores = [s for s in kernel.stages if isinstance(s, Store) and s.buffer == new]
+    if len(stores) != 1 or stores[0].mode != "set" or stores[0].condition is not None:
+        return False
+    store = stores[0]
+    seen, made = kernel.buffers[old], kernel.buffers[new]
+    place = offset_of(store.target, strides_of(made))
+    for stage in kernel.stages:
+        if isinstance(stage, Store) and stage.buffer == old:
+            return False
+        for load in loads(*stage_values(stage)):
+            if load.data != old:
+                continue
+            if stage is not store:
+                return False
+            if offset_of(load.args, strides_of(seen)) is not place:
+                return False
+    return store.injective

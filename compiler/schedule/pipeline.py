@@ -1,0 +1,78 @@
+"""From a program to a schedule: the passes in order."""
+
+from collections.abc import Callable
+
+from compiler.ir.kernel import Schedule
+from compiler.ir.node import Alias, Buffer, Extern, Program
+from compiler.options import Options
+
+from .arrays import reads, without_dead
+from .assemble import assembled, with_default_strides
+from .canonical import canonical
+from .groups import grouped
+from .inline import inlined
+from .memory import planned
+from .reductions import with_fit_reductions
+from .scatters import with_bases_copied, with_temporaries
+from .views import with_views
+
+Observer = Callable[[str, Program], None]
+"""Called with a pass's name and the program that it left."""
+
+
+def schedule(
+    program: Program,
+    options: Options | None = None,
+    observer: Observer | None = None,
+) -> Schedule:
+    """Return a program as kernels, calls, aliases and memory.
+
+    Law: the schedule computes what the program does; floating sums may be associated
+    in another way.
+
+    Args:
+        program: From ``lower``.
+        options: Devices' threads, determinism.
+        observer: Sees the program after each pass that gives one.
+    """
+    options = options or Options()
+    notes: list[str] = []
+
+    def seen(name: str, result: Program) -> Program:
+        if observer is not None:
+            observer(name, result)
+        return result
+
+    program = seen("live", without_dead(program))
+    program = seen("canonical", canonical(program))
+    program = seen("scatters", with_bases_copied(program, notes))
+    program = seen("inlined", without_dead(inlined(program, notes)))
+    program = seen("temporaries", with_temporaries(program, notes))
+    program = seen("reductions", with_fit_reductions(program, options, notes))
+    program = seen("views", with_views(program, notes))
+    graph = grouped(program)
+    buffers = program.buffers()
+    with_default_strides(buffers, _demanded(program))
+    steps = assembled(graph, buffers, notes)
+    inputs = [b.name for b in program.inputs if isinstance(b, Buffer)]
+    outputs = [name for name in program.outputs if isinstance(name, str)]
+    plan = planned(steps, buffers, inputs, outputs)
+    notes += plan.notes
+    notes.append(f"peak memory: {plan.peak} bytes, of {plan.total} bytes made")
+    return Schedule(
+        program.inputs, plan.steps, program.outputs, tuple(notes), dict(program.least)
+    )
+
+
+def _demanded(program: Program) -> set[str]:
+    """Return the arrays that others than kernels see: row-major unless told."""
+    names = {name for name in program.outputs if isinstance(name, str)}
+    names |= {b.name for b in program.inputs if isinstance(b, Buffer)}
+    for node in program.nodes:
+        if isinstance(node, Extern):
+            names.update(reads(node))
+            names.update(b.name for b in node.outputs if b is not None)
+        elif isinstance(node, Alias):
+            names.update(reads(node))
+            names.add(node.buffer.name)
+    return names & set(program.buffers())

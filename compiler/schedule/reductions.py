@@ -1,0 +1,230 @@
+"""Reductions made fit for a machine: tiny ones unrolled, long ones cut in two.
+
+A reduction with few results keeps a machine busy only if its reduced axes are shared
+out: a first node reduces chunks, a second one the chunks' results. The order of a
+floating sum changes, and with it the last bits; a deterministic compilation cuts by
+the reduced extent alone, so an element's bits do not depend on the batch around it.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import product as combinations
+
+from compiler.ir.expression import Expression, leaves, loads, make
+from compiler.ir.index import constant_value, digit, index
+from compiler.ir.node import Axis, Buffer, Map, Node, Program, Reduce
+from compiler.options import Options
+
+from .arrays import space_of, values_of
+from .canonical import canonical_node
+from .refine import split_axis
+from .simplify import ranges_of, simplified
+from .work import points
+
+UNROLLED = 9
+"""Elements of a reduction that is written out, at most (a 3 x 3 window)."""
+
+_COMBINE = {
+    "sum": "add",
+    "product": "mul",
+    "maximum": "maximum",
+    "minimum": "minimum",
+    "any": "bitwise_or",
+    "all": "bitwise_and",
+    "xor": "bitwise_xor",
+}
+_SAME_TWICE = ("sum", "product", "maximum", "minimum", "any", "all", "xor")
+"""Reducers whose results are reduced by the reducer itself."""
+
+
+def with_fit_reductions(
+    program: Program, options: Options, notes: list[str]
+) -> Program:
+    """Return the program with reductions unrolled or cut in two where that pays."""
+    spread = _broadcast(program)
+    out: list[Node] = []
+    for node in program.nodes:
+        if not isinstance(node, Reduce):
+            out.append(node)
+            continue
+        plain = unrolled(node, spread, program.least)
+        if plain is not None:
+            notes.append(f"{node.buffers[0].name} is written out")
+            out.append(plain)
+            continue
+        halves = cut(node, options, program.least)
+        if len(halves) > 1:
+            name = node.buffers[0].name
+            notes.append(f"{name} is reduced in two steps: few results, many elements")
+        out.extend(halves)
+    return Program(program.inputs, tuple(out), program.outputs, program.least)
+
+
+def _broadcast(program: Program) -> set[str]:
+    """Return the arrays that some reader reads at more points than they have."""
+    shapes = {name: points_of(b) for name, b in program.buffers().items()}
+    found: set[str] = set()
+    for node in program.nodes:
+        size = points(space_of(node))
+        for load in loads(*values_of(node)):
+            if shapes.get(str(load.data), size) < size:
+                found.add(str(load.data))
+    return found
+
+
+def points_of(buffer: Buffer) -> int:
+    """Return the number of elements."""
+    return points(Axis(index(0), extent) for extent in buffer.shape)
+
+
+def unrolled(
+    node: Reduce, spread: set[str], least: Mapping[Expression, int]
+) -> Map | None:
+    """Return a small reduction as a map, None where it stays one.
+
+    Reductions whose result goes back to each of their elements stay: they share a
+    kernel with their reader, which could not share one with a map.
+    """
+    if node.reducer not in _COMBINE or node.buffers[0].name in spread:
+        return None
+    extents = [constant_value(axis.extent) for axis in node.reduced]
+    total = 1
+    for extent in extents:
+        if extent is None:
+            return None
+        total *= extent
+    if not 1 <= total <= UNROLLED or node.buffers[0].dtype != node.values[0].dtype:
+        return None
+    ranges = ranges_of(node.axes, least)
+    result: Expression | None = None
+    for place in combinations(*(range(extent or 0) for extent in extents)):
+        at = {
+            axis.digit: index(number)
+            for axis, number in zip(node.reduced, place, strict=True)
+        }
+        value = simplified(node.values[0], ranges, at)
+        if result is None:
+            result = value
+        else:
+            result = make(_COMBINE[node.reducer], (result, value), value.dtype)
+    assert result is not None
+    return Map(node.buffers[0], node.axes, result)
+
+
+def cut(
+    node: Reduce, options: Options, least: Mapping[Expression, int]
+) -> tuple[Node, ...]:
+    """Return the reduction, or two that do the same."""
+    if node.reducer not in _SAME_TWICE or not node.reduced:
+        return (node,)
+    chunks = _chunks(node, options)
+    if chunks is None:
+        return (node,)
+    made = _cut_axes(node.reduced, chunks)
+    if made is None:
+        return (node,)
+    shared, rest, moved = made
+    buffer = node.buffers[0]
+    count = len(node.axes)
+    first = Buffer(
+        f"{buffer.name}_chunks",
+        buffer.dtype,
+        (*(a.extent for a in node.axes), *(a.extent for a in shared)),
+        buffer.device,
+        origin=buffer.origin,
+    )
+    axes = (*node.axes, *shared)
+    ranges = ranges_of((*axes, *rest), least)
+    value = simplified(node.values[0], ranges, moved)
+    chunk = canonical_node(
+        Reduce((first,), axes, tuple(rest), node.reducer, (value,)), least
+    )
+    assert isinstance(chunk, Reduce)
+    over = tuple(Axis(digit(f"r{n}"), a.extent) for n, a in enumerate(shared))
+    place = (*(axis.digit for axis in chunk.axes[:count]), *(a.digit for a in over))
+    load = make("load", place, buffer.dtype, first.name)
+    last = replace(node, axes=chunk.axes[:count], reduced=over, values=(load,))
+    return (chunk, canonical_node(last, least))
+
+
+def _chunks(node: Reduce, options: Options) -> int | None:
+    """Return how many chunks there should be, None for one."""
+    results, elements = points(node.axes), points(node.reduced)
+    cuda = node.buffers[0].device.startswith("cuda")
+    if node.buffers[0].dtype != node.values[0].dtype:
+        return None
+    if options.deterministic:
+        return 64 if elements >= 1 << 20 else None
+    if not cuda:
+        threads = options.threads or os.cpu_count() or 1
+        if threads == 1 or results >= 2 * threads or elements < 1 << 15:
+            return None
+        return 4 * threads
+    lanes = _lanes(node)
+    programs = max(results // lanes, 1)
+    if programs >= 2 * PROCESSORS or elements * results < 1 << 18:
+        return None
+    wanted = max(4 * PROCESSORS // programs, 2)
+    return min(wanted, max(elements // (1 if lanes > 1 else 1024), 1))
+
+
+PROCESSORS = 132
+"""Multiprocessors that a GPU has, about."""
+
+
+def _lanes(node: Reduce) -> int:
+    """Return how many results a program makes side by side.
+
+    Where the elements of one result are not adjacent in memory, adjacent results are
+    computed together.
+    """
+    reduced = {axis.digit for axis in node.reduced}
+    for load in loads(*node.values):
+        found = [set(leaves("digit", arg)) & reduced for arg in load.args]
+        if any(found) and not found[-1]:
+            return 64
+    return 1
+
+
+def _cut_axes(
+    reduced: Sequence[Axis], chunks: int
+) -> tuple[list[Axis], list[Axis], dict[Expression, Expression]] | None:
+    """Return (axes of the chunks, axes inside, old digit -> over both)."""
+    shared: list[Axis] = []
+    rest: list[Axis] = []
+    moved: dict[Expression, Expression] = {}
+    left = chunks
+    for axis in reduced:
+        extent = constant_value(axis.extent)
+        if extent is None:
+            return None
+        if left <= 1 or extent == 1:
+            rest.append(axis)
+        elif extent <= left:
+            shared.append(axis)
+            left = -(-left // extent)
+        else:
+            by = _divisor(extent, left)
+            if by is None:
+                if extent <= 16 * left and len(reduced) > 1:
+                    shared.append(axis)
+                    left = 1
+                    continue
+                return None
+            parts, value = split_axis(axis, [extent // by])
+            shared.append(parts[0])
+            rest.append(parts[1])
+            moved[axis.digit] = value
+            left = 1
+    return (shared, rest, moved) if shared and rest else None
+
+
+def _divisor(extent: int, wanted: int) -> int | None:
+    """Return the divisor nearest to what is wanted, within a factor of 4."""
+    near = [
+        d
+        for d in range(max(wanted // 4, 2), 4 * wanted + 1)
+        if extent % d == 0 and extent // d > 1
+    ]
+    return min(near, key=lambda d: (max(d, wanted) / min(d, wanted), d), default=None)
