@@ -5,6 +5,19 @@ Importing this package loads neither z3 nor hypothesis.
 
 from algebra.verdict import Proved, Refuted, Unknown, Verdict
 
+from .checking.arguments import Buffer, Scalar
+from .checking.check import check
+from .checking.report import Report
 from .equivalence import prove_encoding
 
-__all__ = ["Proved", "Refuted", "Unknown", "Verdict", "prove_encoding"]
+__all__ = [
+    "Buffer",
+    "Proved",
+    "Refuted",
+    "Report",
+    "Scalar",
+    "Unknown",
+    "Verdict",
+    "check",
+    "prove_encoding",
+]

@@ -69,6 +69,13 @@ def width_of(formula: Formula) -> int:
     return reach
 
 
+def z3_interface() -> Any:
+    """Return z3's C functions, for questions about integers (``verify.symbolic``)."""
+    from z3 import z3core
+
+    return z3core
+
+
 class _Z3:
     """z3 through its C interface: the Python classes cost more than the proofs."""
 

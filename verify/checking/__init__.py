@@ -1,0 +1,1 @@
+"""Obligations of a kernel and their proofs; see ``check``."""

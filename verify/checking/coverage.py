@@ -1,0 +1,162 @@
+"""Obligation: every element of an output is written by some program and lane.
+
+For each dim of the output, the store's address says which sum of symbols runs along it;
+the symbols are read off as the digits of the coordinate (``pid = c // 64, lane = c %
+64``). The solver then checks that this program and lane exist, take part, and address
+the element. No such reading: the question is open, unless a small launch shows a hole.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from algebra.verdict import Proved, Unknown
+from verify.symbolic.polynomial import Monomial, polynomial, same, term_of
+from verify.symbolic.terms import (
+    ZERO,
+    Term,
+    add,
+    at_most,
+    conjoin,
+    constant,
+    div,
+    equal,
+    invert,
+    less,
+    mod,
+    mul,
+    symbol,
+)
+from verify.symbolic.walk import substitute, symbols_of
+from verify.ttir.program import LOAD
+
+from .finding import Finding
+from .races import Place, places
+from .setting import Memory, Setting
+
+
+def covered(setting: Setting) -> Iterator[Finding]:
+    """Yield a finding for each buffer that has to be written."""
+    written = [p for p in places(setting) if p.access.kind != LOAD]
+    for name, memory in setting.memories.items():
+        if not memory.writes:
+            continue
+        text = f"every element of {name} is written"
+        stores = [p for p in written if p.buffer == name]
+        yield _covered(setting, text, name, memory, stores)
+
+
+def _covered(
+    setting: Setting, text: str, name: str, memory: Memory, stores: list[Place]
+) -> Finding:
+    reason = f"no store to {name}" if not stores else f"no witness was found for {name}"
+    coordinates = [symbol(f"element{dim}", 0, None) for dim in range(len(memory.shape))]
+    inside = [
+        less(c, extent) for c, extent in zip(coordinates, memory.shape, strict=True)
+    ]
+    element = ZERO
+    for c, stride in zip(coordinates, memory.strides, strict=True):
+        element = add(element, mul(c, stride))
+    flat = symbol("element", 0, None)
+    forms = [(coordinates, memory.strides, element, inside)]
+    if memory.dense and len(memory.shape) != 1:
+        forms.insert(0, ([flat], (constant(1),), flat, [less(flat, memory.size)]))
+    source = ""
+    missing: list[Term] = []
+    for places_of, strides, wanted, limits in forms:
+        missing = []
+        for store in stores:
+            source = source or setting.program.source_of(store.access.operation)
+            witness = witness_of(store, places_of, strides, setting)
+            if witness is None:
+                continue
+            holds = _takes_part(setting, store, witness, wanted)
+            missing.append(invert(holds))
+            if setting.ask((*limits, *missing)) is False:
+                return Finding("coverage", text, source, Proved("z3"))
+    return Finding("coverage", text, source, Unknown(reason), tuple(missing))
+
+
+def _takes_part(
+    setting: Setting, store: Place, witness: Mapping[Term, Term], wanted: Term
+) -> Term:
+    """Return the condition that the witness exists and writes the element."""
+    memo: dict[Term, Term] = {}
+    reach = substitute(store.reach, witness, memo)
+    offset = substitute(store.offset, witness, memo)
+    exists = []
+    for node, value in witness.items():
+        if node.low is not None:
+            exists.append(at_most(constant(node.low), value))
+        if node.high is not None and not str(node.args[0]).startswith("pid_"):
+            exists.append(at_most(value, constant(node.high)))
+        exists += [substitute(f, witness, memo) for f in setting.facts_of(node)]
+    return conjoin(*exists, reach, equal(offset, wanted))
+
+
+def witness_of(
+    store: Place,
+    coordinates: list[Term],
+    strides: tuple[Term, ...],
+    setting: Setting,
+) -> dict[Term, Term] | None:
+    """Read off which program, iteration and lane write an element.
+
+    Args:
+        store: The store.
+        coordinates: Symbols of the element's coordinates.
+        strides: Stride of each [elements].
+        setting: Knows the symbols that count.
+
+    Returns:
+        Symbol -> term over the coordinates; ``None`` where the address has another
+        form.
+    """
+    moving = set(symbols_of(store.offset) | symbols_of(store.reach))
+    own = {
+        *setting.program.pids.values(),
+        *store.access.lanes,
+        *store.access.loops,
+    } & moving
+    parts = polynomial(store.offset)
+    groups: dict[int, list[tuple[int, Term]]] = {}
+    for monomial, coefficient in parts.items():
+        mine = [atom for atom in monomial if symbols_of(atom) & own]
+        if not mine:
+            continue
+        if len(mine) != 1 or mine[0] not in own:
+            return None
+        rest = tuple(atom for atom in monomial if atom is not mine[0])
+        dim = _dim(rest, coefficient, strides)
+        if dim is None:
+            return None
+        groups.setdefault(dim[0], []).append((dim[1], mine[0]))
+    found: dict[Term, Term] = {}
+    for dim_index, digits in groups.items():
+        digits.sort(key=lambda pair: -pair[0])
+        left = coordinates[dim_index]
+        for position, (weight, node) in enumerate(digits):
+            if position == len(digits) - 1 and weight == 1:
+                found[node] = left
+            else:
+                found[node] = div(left, constant(weight))
+                left = mod(left, constant(weight))
+    for node in own - set(found):
+        if node.low is None:
+            return None
+        found[node] = constant(node.low)
+    return found
+
+
+def _dim(
+    rest: Monomial, coefficient: int, strides: tuple[Term, ...]
+) -> tuple[int, int] | None:
+    """Return the dim whose stride divides a monomial, and the quotient."""
+    for index, stride in enumerate(strides):
+        parts = polynomial(stride)
+        if len(parts) != 1:
+            if same(term_of({rest: coefficient}), stride):
+                return index, 1
+            continue
+        ((monomial, factor),) = parts.items()
+        if monomial == rest and coefficient % factor == 0 and coefficient // factor > 0:
+            return index, coefficient // factor
+    return None
