@@ -10,18 +10,39 @@ from compiler.ir.expression import INDEX, Expression
 from compiler.ir.scalar import apply, constant, from_index
 
 from . import (
+    activations,
     conversions,
     creation,
+    indexing,
+    joining,
+    normalisation,
     pointwise,
+    pooling,
+    random,
     reductions,
     scans,
+    softmax,
     views,
 )
 from .registry import lowering
 
 aten = torch.ops.aten
 
-FAMILIES = (conversions, creation, pointwise, reductions, scans, views)
+FAMILIES = (
+    activations,
+    conversions,
+    creation,
+    indexing,
+    joining,
+    normalisation,
+    pointwise,
+    pooling,
+    random,
+    reductions,
+    scans,
+    softmax,
+    views,
+)
 """Modules whose import registered their lowerings."""
 
 VIEWS = frozenset(
