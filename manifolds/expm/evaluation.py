@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 
 from .jet import Tape, exp_of_jet, make_plan
+from .launch import launch, serves
 
 
 def compute(tensors: list[Tensor]) -> tuple[Tensor, Tape | None]:
@@ -13,11 +14,14 @@ def compute(tensors: list[Tensor]) -> tuple[Tensor, Tape | None]:
         tensors: The matrix, then the directions [..., n, n each].
 
     Returns:
-        The value [..., n, n]; the tape, or None where there is nothing to multiply.
+        The value [..., n, n]; the tape, or None where there is nothing to multiply and
+        where a kernel did all of it.
     """
     shape = tensors[0].shape
     if not tensors[0].numel():
         return torch.empty_like(tensors[0]), None
+    if len(tensors) <= 2 and serves(tensors[0]):
+        return launch(*tensors), None
     matrix, *directions = (flatten(x) for x in tensors)
     jet = [matrix]
     for direction in directions:

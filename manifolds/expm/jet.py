@@ -19,6 +19,7 @@ same evaluation by hand.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import torch
 from torch import Tensor
@@ -189,10 +190,10 @@ class _Evaluation:
         """Registers of one component; the identity is never stored."""
         return like.new_empty((count, *like.shape)) if like.numel() else like
 
-    def scales(self, like: Tensor) -> Tensor:
+    def scales(self, like: Tensor) -> Tensor | float:
         halvings = self.plan.halvings
-        if not any(halvings):
-            return like.new_ones((), dtype=like.real.dtype)
+        if len(halvings) == 1 or not any(halvings):
+            return 0.5 ** halvings[0]  # a number needs no copy to the device
         powers = [0.5**count for count in halvings]
         scales = torch.tensor(powers, dtype=like.real.dtype, device=like.device)
         return scales.view(-1, 1, 1)
@@ -219,7 +220,7 @@ class _Evaluation:
             if lone:
                 combined.append(stack[first])
                 continue
-            coefficients = stack.new_tensor([row[first:end]])
+            coefficients = on_device(row[first:end], stack.dtype, stack.device)
             flat = stack[first:end].reshape(end - first, -1)
             sum = torch.mm(coefficients, flat).view(stack.shape[1:])
             if mask == 0 and row[0]:
@@ -267,6 +268,22 @@ class _Evaluation:
             for mask in self.masks:
                 jet[mask][due] = product[mask]
         return jet
+
+
+@lru_cache(maxsize=256)
+def on_device(row: Row, dtype: torch.dtype, device: torch.device) -> Tensor:
+    """Return coefficients as a tensor [1, coefficients], copied once.
+
+    Args:
+        row: The coefficients.
+        dtype: Of the tensor.
+        device: Of the tensor.
+
+    Example:
+        >>> on_device((1.0, 0.5), torch.float64, torch.device("cpu"))
+        tensor([[1.0000, 0.5000]], dtype=torch.float64)
+    """
+    return torch.tensor([row], dtype=dtype, device=device)
 
 
 def add_product(target: Tensor, left: Tensor, right: Tensor, beta: int) -> None:

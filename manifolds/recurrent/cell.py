@@ -10,6 +10,7 @@ from manifolds.constraint import orthogonal
 from manifolds.errors import PrecisionError, ShapeError
 
 from .modrelu import modrelu
+from .rows import choose_rows
 
 
 class ExpRNNCell(nn.Module):
@@ -106,7 +107,7 @@ class ExpRNNCell(nn.Module):
             ShapeError: The last extent is not ``input_size``.
         """
         if not (x.is_floating_point() or x.is_complex()):
-            return nn.functional.embedding(x, self.kernel)
+            return choose_rows(self.kernel, x)
         if x.dim() < 1 or x.shape[-1] != self.input_size:
             raise ShapeError(
                 f"inputs [..., {self.input_size}] or integers are needed, but "
