@@ -13,10 +13,11 @@ from verify.ttir.machine import evaluate, function_of
 from verify.ttir.program import LOAD, Program
 
 from .arguments import Argument, Buffer, Scalar, dtype_name
+from .confirm import confirmed, hole
 from .coverage import covered
 from .expressions import parse_expression
 from .finding import Finding, combined
-from .memory_safety import bounds, wraps
+from .memory_safety import CANDIDATE, bounds, wraps
 from .poison import definedness, promises
 from .races import races, written_once
 from .report import Report
@@ -122,13 +123,24 @@ def decide(setting: Setting) -> tuple[list[Finding], dict[str, Verdict]]:
     verdicts: dict[str, Verdict] = {}
     obstacle = obstacle_of(setting)
     for name, obligation in CHECKS.items():
-        found = list(obligation(setting))
+        found = [settled(setting, finding) for finding in obligation(setting)]
         findings += found
         verdict = combined(found)
         if isinstance(verdict, Proved) and obstacle is not None:
             verdict = obstacle
         verdicts[name] = verdict
     return findings, verdicts
+
+
+def settled(setting: Setting, finding: Finding) -> Finding:
+    """Return a finding whose candidate, where it has one, has been run."""
+    if not isinstance(finding.verdict, Unknown):
+        return finding
+    if finding.obligation == "coverage":
+        return hole(setting, finding, finding.text.split()[3])
+    if finding.verdict.reason != CANDIDATE:
+        return finding
+    return confirmed(setting, finding)
 
 
 def obstacle_of(setting: Setting) -> Unknown | None:
@@ -189,7 +201,7 @@ def setting_of(
     for axis, entry_text in zip(AXES, grid, strict=False):
         numbers[axis] = parse_expression(entry_text, names)
     return Setting(
-        program, names, memories, assumptions, texts, numbers, limit, deadline
+        program, names, memories, assumptions, texts, numbers, limit, deadline, shared
     )
 
 

@@ -14,6 +14,9 @@ SMALL = 0.25
 """Limit of a question that stands for several [seconds]."""
 
 
+CANDIDATE = "a candidate that has not been run"
+
+
 def verdict_of(answer: object, limit: float) -> Verdict:
     """Return what an answer to "can it break?" means.
 
@@ -23,7 +26,7 @@ def verdict_of(answer: object, limit: float) -> Verdict:
         return Proved("z3")
     if answer is None:
         return Unknown(f"time-out after {limit:g} s")
-    return Unknown("a candidate that has not been run")
+    return Unknown(CANDIDATE)
 
 
 def bounds(setting: Setting) -> Iterator[Finding]:

@@ -76,6 +76,7 @@ class Setting:
         grid: Axis -> number of programs.
         limit: Limit of one question [seconds].
         deadline: When to stop asking, on the clock of ``time.perf_counter``.
+        buffers: Pointer parameter -> the buffer that it shares with another.
         solver: Answers questions.
         lines: Line of the kernel's text -> operation.
     """
@@ -88,6 +89,7 @@ class Setting:
     grid: Mapping[str, Term]
     limit: float
     deadline: float
+    buffers: Mapping[str, str] = field(default_factory=dict)
     solver: Solver = field(default_factory=Solver)
     lines: dict[int, Operation] = field(default_factory=dict)
 

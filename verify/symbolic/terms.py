@@ -415,7 +415,8 @@ def disjoin(*parts: Term) -> Term:
 def _joined(kind: str, unit: Term, zero: Term, parts: Iterable[Term]) -> Term:
     found: dict[Term, None] = {}
     for part in parts:
-        for piece in part.args if part.kind == kind else (part,):
+        pieces: tuple[Term, ...] = part.args if part.kind == kind else (part,)
+        for piece in pieces:
             if piece is unit:
                 continue
             if piece is zero:
