@@ -143,7 +143,9 @@ def rewrite(
         if id(node) not in done:
             args = tuple(done[id(arg)] for arg in node.args)
             same = all(new is old for new, old in zip(args, node.args, strict=True))
-            done[id(node)] = change(node if same else rebuilt(node, args))
+            new = node if same else rebuilt(node, args)
+            # a sum may fold to one of its operands, a leaf that is changed already
+            done[id(node)] = change(new) if same or new.args else new
     return done[id(root)]
 
 
