@@ -4,10 +4,12 @@ Works with Triton 3.6 to 3.9. Import this module where it is used: it loads trit
 """
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from types import FunctionType
-from typing import Any
+from typing import Any, ClassVar
 
+import numpy
 import triton
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
@@ -38,7 +40,91 @@ def interpreted(kernel: Any) -> Any:
     for name, value in module.items():
         if isinstance(value, triton.JITFunction) and value.fn.__globals__ is module:
             space[name] = interpret(value)
+    if "libdevice" in module:
+        space["libdevice"] = _InterpretedMath()
     return interpret(kernel)
+
+
+@contextmanager
+def faithful_interpreter() -> Iterator[None]:
+    """Make the interpreter do what a GPU does where it does less.
+
+    It rounds float32 to bfloat16 instead of truncating, heeds ``tl.device_assert``
+    (an IndexError), and infinities and NaN raise no warning of numpy's.
+    """
+    import torch
+    from triton.runtime.interpreter import (
+        InterpreterBuilder,
+        InterpreterOptions,
+        TensorHandle,
+        interpreter_builder,
+    )
+
+    language = triton.language
+    given = InterpreterBuilder.cast_impl, InterpreterBuilder.create_assert
+    options = interpreter_builder.options
+
+    def cast(self: Any, source: Any, target: Any) -> Any:
+        if (source.dtype.scalar, target.scalar) != (
+            language.float32,
+            language.bfloat16,
+        ):
+            return given[0](self, source, target)
+        wide = torch.from_numpy(numpy.ascontiguousarray(source.data))
+        bits = wide.to(torch.bfloat16).view(torch.int16).numpy().view(numpy.uint16)
+        return TensorHandle(bits.reshape(source.data.shape), target.scalar)
+
+    def check(self: Any, condition: Any, message: str) -> None:
+        if not condition.data.all():
+            raise IndexError(message)
+
+    InterpreterBuilder.cast_impl = cast
+    InterpreterBuilder.create_assert = check
+    interpreter_builder.options = InterpreterOptions(
+        debug=True, sanitize_overflow=False
+    )
+    try:
+        with numpy.errstate(all="ignore"):
+            yield
+    finally:
+        InterpreterBuilder.cast_impl, InterpreterBuilder.create_assert = given
+        interpreter_builder.options = options
+
+
+class _InterpretedMath:
+    """Libdevice's functions for the interpreter, by torch."""
+
+    _NAMES: ClassVar = {"nearbyint": "round"}
+
+    def __getattr__(self, name: str) -> Any:
+        import torch
+        from triton.runtime.interpreter import TensorHandle
+
+        function = getattr(torch, self._NAMES.get(name, name))
+        language = triton.language
+
+        def call(*args: Any) -> Any:
+            tensors = [
+                torch.from_numpy(numpy.asarray(arg.handle.data))
+                for arg in args
+                if isinstance(arg, language.tensor)
+            ]
+            dtype = next(a.dtype for a in args if isinstance(a, language.tensor))
+            found = iter(tensors)
+            values = [
+                next(found)
+                if isinstance(arg, language.tensor)
+                else torch.tensor(getattr(arg, "value", arg), dtype=tensors[0].dtype)
+                for arg in args
+            ]
+            result = function(*values).numpy()
+            shape = list(next(a.shape for a in args if isinstance(a, language.tensor)))
+            if len(args) > 1:
+                shape = list(result.shape) if shape or result.size > 1 else []
+            kind = language.block_type(dtype, shape) if shape else dtype
+            return language.tensor(TensorHandle(result, dtype), kind)
+
+        return call
 
 
 def reinterpret(tensor: Any, element_bytes: int) -> Any:
@@ -189,3 +275,131 @@ def relaunch(compiled: Any, programs: int, arguments: Sequence[Any]) -> None:
             types and alignments as at the first launch.
     """
     compiled[(programs, 1, 1)](*arguments)
+
+
+def compile_printed(
+    kernel: Any,
+    signature: Mapping[str, str],
+    *,
+    aligned: Sequence[str] = (),
+    num_warps: int = 4,
+    num_stages: int = 1,
+    checks: bool = False,
+    arch: int | None = None,
+) -> Any:
+    """Compile a generated kernel as the fusing compiler wants it.
+
+    Products and sums are not contracted: the source says ``tl.fma`` where it means it.
+
+    Args:
+        kernel: A ``@triton.jit`` function without constants.
+        signature: Parameter name -> type in Triton's spelling.
+        aligned: Parameters that are multiples of 16.
+        num_warps: Warps of a program.
+        num_stages: Depth of the software pipeline.
+        checks: Whether ``tl.device_assert`` stops the kernel; otherwise it is left out.
+        arch: Compute capability times ten; None: of the current device.
+    """
+    if arch is None:
+        target = triton.runtime.driver.active.get_current_target()
+    else:
+        target = GPUTarget("cuda", arch, 32)
+    names = list(kernel.arg_names)
+    source = ASTSource(
+        fn=kernel,
+        signature=dict(signature),
+        constexprs={},
+        attrs={(names.index(name),): [["tt.divisibility", 16]] for name in aligned},
+    )
+    options: dict[str, Any] = {
+        "num_warps": num_warps,
+        "num_stages": num_stages,
+        "enable_fp_fusion": False,
+    }
+    if checks:
+        options.update(debug=True, sanitize_overflow=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # 3.9 advises on options that are not used
+        return triton.compile(source, target=target, options=options)
+
+
+def launcher(compiled: Any, device: int) -> Callable[..., None]:
+    """Return a function that launches a compiled kernel with little ado.
+
+    The function takes the number of programs, the addresses of the pointers and the
+    other arguments, and launches on the device's current stream. Hooks that were set
+    before this call (a profiler's) are honoured through Triton's own path.
+
+    Args:
+        compiled: What :func:`compile_printed` returned.
+        device: Number of the current CUDA device.
+    """
+    run, metadata = compiled.run, compiled.packed_metadata
+    function = compiled.function
+    stream = triton.runtime.driver.active.get_current_stream
+    hooks = triton.knobs.runtime
+
+    def launch(programs: int, addresses: Sequence[int], sizes: Sequence[int]) -> None:
+        enter = hooks.launch_enter_hook
+        if enter is not None:
+            compiled[(programs, 1, 1)](*addresses, *sizes)
+            return
+        run(
+            *(programs, 1, 1, stream(device), function, metadata),
+            *(None, None, None),
+            *addresses,
+            *sizes,
+        )
+
+    return launch
+
+
+@contextmanager
+def intercepted_launches(
+    note: Callable[[Any, dict[str, Any], frozenset[str], tuple[int, ...]], None],
+    *,
+    launch: bool = False,
+) -> Iterator[None]:
+    """Call ``note`` for each launch of a ``@triton.jit`` function in the block.
+
+    Autotuned kernels are noted with their first configuration.
+
+    Args:
+        note: Gets the kernel, its arguments by name, the names of those that are
+            compile-time constants, and the grid.
+        launch: Whether the kernels run too; otherwise nothing runs, and no GPU is
+            needed.
+    """
+    from triton.runtime.autotuner import Autotuner
+    from triton.runtime.jit import JITFunction
+
+    plain_run, tuned_run = JITFunction.run, Autotuner.run
+
+    def run(self: Any, *args: Any, grid: Any, warmup: bool, **options: Any) -> Any:
+        named = dict(zip(self.arg_names, args, strict=False))
+        named |= {k: v for k, v in options.items() if k in self.arg_names}
+        for parameter in self.params:
+            if parameter.name not in named and parameter.has_default:
+                named[parameter.name] = parameter.default
+        size = grid(named) if callable(grid) else grid
+        size = (size,) if isinstance(size, int) else tuple(int(n) for n in size)
+        constants = frozenset(
+            p.name
+            for p in self.params
+            if p.is_constexpr or named.get(p.name) is None and p.name in named
+        )
+        note(self, named, constants, size)
+        if launch:
+            return plain_run(self, *args, grid=grid, warmup=warmup, **options)
+        return None
+
+    def run_tuned(self: Any, *args: Any, **options: Any) -> Any:
+        if launch:
+            return tuned_run(self, *args, **options)
+        return self.fn.run(*args, **{**options, **self.configs[0].all_kwargs()})
+
+    JITFunction.run, Autotuner.run = run, run_tuned
+    try:
+        yield
+    finally:
+        JITFunction.run, Autotuner.run = plain_run, tuned_run

@@ -172,6 +172,8 @@ def run_kernel(kernel: Kernel, tensors: Tensors, symbols: Symbols) -> None:
                     f"{kernel.name} stores to {stage.buffer}, unlisted"
                 )
             _stored(arrays[stage.buffer], points, stage)
+            outer.forget()
+            full.forget()
             continue
         if isinstance(stage, Reduction):
             results = _reduced(stage.reducer, full, stage.values, len(kernel.outer))

@@ -102,6 +102,10 @@ class Points:
             memory[id(node), number] = self._node(node, values, mask)
         return memory[id(root), number]
 
+    def forget(self) -> None:
+        """Drop what was computed: an array was written, loads see it anew."""
+        self._memory.clear()
+
     def _node(
         self, node: Expression, values: list[_Value], mask: torch.Tensor | None
     ) -> _Value:

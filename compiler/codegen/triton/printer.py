@@ -1,0 +1,344 @@
+"""Kernels as readable Triton source."""
+
+import inspect
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from compiler.errors import BuildError
+from compiler.ir.expression import Expression, leaves
+from compiler.ir.kernel import Kernel, Prefix, Reduction, Stage, Store
+
+from . import library
+from .emitter import Emitter
+from .flat import expressions
+from .plan import Plan, TileAxis, plan
+from .reducing import (
+    Loop,
+    accumulate,
+    accumulators,
+    carries,
+    check_stage,
+    finish,
+    persistent,
+    scan_tile,
+)
+from .spelling import POINTERS, TYPES, WIDTHS, identifier
+
+_ATOMICS: Final = {"add": "add", "maximum": "max", "minimum": "min"}
+_ATOMIC_TYPES: Final = {
+    "add": ("float16", "bfloat16", "float32", "float64", "int32", "int64"),
+    "maximum": ("int32", "int64"),
+    "minimum": ("int32", "int64"),
+}
+_COMBINED: Final = {"add": "+", "multiply": "*"}
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """A kernel's source and what a launch needs.
+
+    Attributes:
+        name: Of the function.
+        source: A Python module with one ``@triton.jit`` kernel and what it calls.
+        parameters: Buffers in the order of the arguments.
+        symbols: Sizes that follow them.
+        types: Buffer -> pointer type in Triton's spelling.
+        grid: Number of programs, an index over symbols.
+        num_warps: Warps of a program.
+        num_stages: Depth of the software pipeline.
+        asserts: Whether it checks indices.
+    """
+
+    name: str
+    source: str
+    parameters: tuple[str, ...]
+    symbols: tuple[Expression, ...]
+    types: tuple[str, ...]
+    grid: Expression
+    num_warps: int
+    num_stages: int
+    asserts: bool
+
+
+def print_kernel(kernel: Kernel, chosen: Plan | None = None) -> Printed:
+    """Print a kernel.
+
+    Args:
+        kernel: What the scheduler made.
+        chosen: Its plan; None: the one that :func:`plan` returns.
+
+    Raises:
+        BuildError: it needs something that Triton lacks (an atomic product, say).
+    """
+    chosen = plan(kernel) if chosen is None else chosen
+    emitter = Emitter(chosen)
+    emitter.header()
+    if chosen.reduced is None:
+        for stage in chosen.kernel.stages:
+            assert isinstance(stage, Store)
+            _store(emitter, stage)
+    elif chosen.persistent:
+        _print_persistent(emitter)
+    else:
+        _print_looped(emitter)
+    return _module(emitter, kernel)
+
+
+def _print_persistent(emitter: Emitter) -> None:
+    for stage in emitter.plan.kernel.stages:
+        if isinstance(stage, Reduction):
+            check_stage(stage)
+            persistent(emitter, stage)
+        elif isinstance(stage, Prefix):
+            scan_tile(emitter, stage, None)
+        else:
+            _store(emitter, stage)
+
+
+def _store(emitter: Emitter, stage: Store) -> None:
+    """Print a store: over the whole tile, or over its outer dims."""
+    plan = emitter.plan
+    buffer = plan.kernel.buffers[stage.buffer]
+    dims = emitter.all_dims
+    if plan.reduced is not None and not stage.inner:
+        dims = dims - {plan.reduced.name}
+    target = stage.target[0]
+    guards: tuple[Expression, ...] = ()
+    if stage.condition is not None:
+        guards = (stage.condition,)
+    value = emitter.value(stage.value, guards)
+    place = emitter.value(target, guards)
+    if stage.value.op == "constant":
+        value = f"tl.full((), {value}, {TYPES[stage.value.dtype]})"
+    mask = emitter.mask(dims, guards)
+    pointer = emitter.pointer(stage.buffer)
+    where = (
+        f"{pointer} + {place}"
+        if re.fullmatch(r"[\w.]+", place)
+        else (f"{pointer} + ({place})")
+    )
+    if emitter.dims(target) != dims:
+        where = f"{pointer} + tl.broadcast_to({place}, {emitter.shape(dims)})"
+        if emitter.dims(target) == frozenset():
+            where = f"{pointer} + tl.full({emitter.shape(dims)}, {place}, tl.int64)"
+    rest = f", mask={mask}" if mask else ""
+    if stage.mode == "set":
+        emitter.line(f"tl.store({where}, {value}{rest})")
+        if stage.condition is None and stage.injective:
+            emitter.stored(stage.buffer, target, value)
+    elif stage.injective:
+        _update(emitter, stage, where, value, rest)
+    else:
+        _atomic(emitter, stage, where, value, rest, buffer.dtype)
+
+
+def _update(emitter: Emitter, stage: Store, where: str, value: str, rest: str) -> None:
+    """Print a read-modify-write of points that never meet."""
+    old = emitter.name(f"{emitter.pointer(stage.buffer)}_old")
+    other = ", other=0" if rest else ""
+    emitter.line(f"{old} = tl.load({where}{rest}{other})")
+    dtype = stage.value.dtype
+    half = dtype in ("float16", "bfloat16")
+    left = f"{old}.to(tl.float32)" if half else old
+    right = f"{value}.to(tl.float32)" if half else value
+    if stage.mode in _COMBINED:
+        sign = _COMBINED[stage.mode]
+        if dtype == "bool":
+            sign = "|" if stage.mode == "add" else "&"
+        text = f"{left} {sign} {right}"
+    else:
+        nan = ", propagate_nan=tl.PropagateNan.ALL" if dtype.startswith("fl") else ""
+        text = f"tl.{stage.mode}({left}, {right}{nan})"
+    if half:
+        text = f"({text}).to({TYPES[dtype]})"
+    emitter.line(f"tl.store({where}, {text}{rest})")
+
+
+def _atomic(
+    emitter: Emitter, stage: Store, where: str, value: str, rest: str, dtype: str
+) -> None:
+    if dtype not in _ATOMIC_TYPES.get(stage.mode, ()):
+        raise BuildError(
+            f"a scatter with mode={stage.mode!r} on {dtype} needs an atomic that "
+            f"Triton has not; {emitter.plan.kernel.name} must run by PyTorch",
+            command="triton",
+            output="refused",
+        )
+    name = _ATOMICS[stage.mode]
+    emitter.line(f'tl.atomic_{name}({where}, {value}{rest}, sem="relaxed")')
+
+
+@dataclass
+class _Pass:
+    """One loop over the reduced axis: what runs in it."""
+
+    stages: list[Stage]
+
+
+def _passes(emitter: Emitter) -> list[_Pass | Stage]:
+    """Return the loops, and the stages between them that run once a point.
+
+    A stage runs in the first loop after those that make the results it reads; a scan
+    that is read in a later loop runs there again.
+    """
+    made: dict[str, int] = {}
+    scans: dict[str, Prefix] = {}
+    loops: dict[int, list[Stage]] = {}
+    once: dict[int, list[Stage]] = {}
+    last_write = 0
+    for stage in emitter.plan.kernel.stages:
+        names = [str(x.data) for x in leaves("local", *expressions(stage))]
+        needed: dict[str, Prefix] = {}
+        for name in names:
+            if name in scans:
+                needed[name] = scans[name]
+        level = max((made[name] for name in names if name in made), default=0)
+        if isinstance(stage, Store):
+            level = max(level, last_write)
+            last_write = level
+        outside = isinstance(stage, Store) and not stage.inner
+        for scan in dict.fromkeys(needed.values()):
+            level = max(level, made[scan.results[0]])
+        if outside:
+            once.setdefault(level, []).append(stage)
+            continue
+        group = loops.setdefault(level, [])
+        for scan in dict.fromkeys(needed.values()):
+            if scan not in group:
+                group.append(scan)
+        group.append(stage)
+        if isinstance(stage, Prefix):
+            scans.update(dict.fromkeys(stage.results, stage))
+            made.update(dict.fromkeys(stage.results, level))
+        elif isinstance(stage, Reduction):
+            made.update(dict.fromkeys(stage.results, level + 1))
+    found: list[_Pass | Stage] = []
+    for level in range(max((*loops, *once), default=-1) + 1):
+        found += once.get(level, [])
+        if level in loops:
+            found.append(_Pass(loops[level]))
+    return found
+
+
+def _print_looped(emitter: Emitter) -> None:
+    steps = _passes(emitter)
+    loops = [step for step in steps if isinstance(step, _Pass)]
+    for step in steps:
+        if isinstance(step, _Pass):
+            last = step is loops[-1]
+            if len(loops) > 1:
+                policy = "evict_first" if last else "evict_last"
+                emitter.eviction = f', eviction_policy="{policy}"'
+            _print_pass(emitter, step)
+            emitter.eviction = ""
+        else:
+            assert isinstance(step, Store)
+            _store(emitter, step)
+
+
+def _print_pass(emitter: Emitter, step: _Pass) -> None:
+    reduced = emitter.plan.reduced
+    assert reduced is not None
+    sums: list[tuple[Reduction, Loop]] = []
+    carried: dict[int, list[str]] = {}
+    for stage in step.stages:
+        if isinstance(stage, Reduction):
+            check_stage(stage)
+            loop = accumulators(emitter, stage)
+            sums.append((stage, loop))
+            for name, start in zip(loop.names, loop.starts, strict=True):
+                emitter.line(f"{name} = {start}")
+        elif isinstance(stage, Prefix):
+            names, starts = carries(emitter, stage)
+            carried[id(stage)] = names
+            for name, start in zip(names, starts, strict=True):
+                emitter.line(f"{name} = {start}")
+            for result, dtype in zip(stage.results, stage.dtypes, strict=True):
+                emitter.bind(result, dtype, "", emitter.all_dims)
+    emitter.hoist([part for stage in step.stages for part in expressions(stage)])
+    _loop_header(emitter, reduced)
+    for stage in step.stages:
+        if isinstance(stage, Reduction):
+            accumulate(emitter, stage, next(x for s, x in sums if s is stage))
+        elif isinstance(stage, Prefix):
+            scan_tile(emitter, stage, carried[id(stage)])
+        else:
+            _store(emitter, stage)
+    emitter.close()
+    for stage, loop in sums:
+        finish(emitter, stage, loop)
+
+
+def _loop_header(emitter: Emitter, reduced: TileAxis) -> None:
+    start = emitter.name("start")
+    extent = emitter.value(reduced.extent)
+    emitter.line(f"for {start} in range(0, {extent}, RBLOCK):")
+    emitter.open()
+    emitter.coordinate(reduced, start)
+
+
+def _module(emitter: Emitter, kernel: Kernel) -> Printed:
+    function = identifier(kernel.name, set())
+    parameters = tuple(emitter.pointers)
+    symbols = tuple(emitter.symbols)
+    names = [*emitter.pointers.values(), *emitter.symbols.values()]
+    imports = ["import triton", "import triton.language as tl"]
+    body = "\n".join(emitter.lines)
+    helpers = _helpers(list(emitter.functions))
+    if "libdevice." in body + "".join(helpers):
+        imports.append("from triton.language.extra import libdevice")
+    about = [f"# {line}" for line in (*kernel.origins, *kernel.reasons)]
+    text = "\n".join(
+        [
+            *imports,
+            "",
+            *(f"\n{helper}" for helper in helpers),
+            "",
+            *about,
+            "@triton.jit",
+            f"def {function}({', '.join(names)}):",
+            body,
+            "",
+        ]
+    )
+    plan = emitter.plan
+    return Printed(
+        name=function,
+        source=text,
+        parameters=parameters,
+        symbols=symbols,
+        types=tuple(POINTERS[kernel.buffers[name].dtype] for name in parameters),
+        grid=plan.grid,
+        num_warps=plan.num_warps,
+        num_stages=plan.num_stages,
+        asserts=emitter.asserts,
+    )
+
+
+def _helpers(names: list[str]) -> list[str]:
+    """Return the sources of library functions and of those that they call."""
+    found: dict[str, str] = {}
+    while names:
+        name = names.pop()
+        if name not in found:
+            found[name] = inspect.getsource(getattr(library, name).fn)
+            names += [
+                word
+                for word in re.findall(r"\b(\w+)\(", found[name])
+                if hasattr(getattr(library, word, None), "fn") and word != name
+            ]
+    return [found[name] for name in sorted(found)]
+
+
+def bytes_moved(kernel: Kernel) -> int | None:
+    """Return the least bytes that a kernel moves: each buffer once; None: unknown."""
+    total = 0
+    for buffer in kernel.buffers.values():
+        count = WIDTHS[buffer.dtype] // 8
+        for extent in buffer.shape:
+            if extent.op != "constant":
+                return None
+            count *= int(str(extent.data))
+        total += count
+    return total

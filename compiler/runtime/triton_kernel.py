@@ -1,0 +1,184 @@
+"""Printed Triton kernels as callables: on the GPU, or in Triton's interpreter.
+
+The launcher does per call what must be done per call: read the addresses, look whether
+they are aligned as compiled for, pick up the current stream, and call Triton's C
+launcher. All else is decided once.
+"""
+
+import importlib.util
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from pathlib import Path
+from threading import Lock
+from typing import Any, Final
+
+import torch
+
+from compiler.codegen.triton.printer import Printed
+from compiler.errors import BuildError
+from compiler.ir.expression import Expression
+from compiler.ir.index import constant_value
+from compiler.ir.points import size
+
+from .cache import cached_file, content_key
+
+ALIGNMENT: Final = 16
+"""Alignment that a kernel is compiled for where its arguments have it [bytes]."""
+
+_MAX_PROGRAMS: Final = (1 << 31) - 1
+
+
+def load_function(name: str, source: str) -> Any:
+    """Return a ``@triton.jit`` function of a module's text.
+
+    The text lies in the cache, where a debugger, a profiler and Triton find it.
+    """
+    key = content_key(source)
+    path = cached_file(f"{key}-{name}.py", lambda path: _write(path, source))
+    spec = importlib.util.spec_from_file_location(f"tilewright_{key}", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return getattr(module, name)
+
+
+def _write(path: Path, source: str) -> None:
+    path.write_text(source)
+
+
+class TritonKernel:
+    """A printed kernel that can be called; implements ``Built``.
+
+    It is compiled at its first call for the device of its tensors, or beforehand by
+    ``prepare``.
+    """
+
+    def __init__(self, printed: Printed, *, interpret: bool = False) -> None:
+        self.printed = printed
+        self.interpret = interpret
+        self._programs = constant_value(printed.grid)
+        self._launches: dict[tuple[int, bool], Callable[..., None]] = {}
+        self._lock = Lock()
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of buffers, in the order of the call."""
+        return self.printed.parameters
+
+    @property
+    def symbols(self) -> tuple[Expression, ...]:
+        """Sizes, in the order of the call."""
+        return self.printed.symbols
+
+    @property
+    def source(self) -> str:
+        """Text that it was compiled from."""
+        return self.printed.source
+
+    @cached_property
+    def function(self) -> Any:
+        """The ``@triton.jit`` function."""
+        return load_function(self.printed.name, self.printed.source)
+
+    def __call__(self, *arguments: Any) -> None:
+        """Run the kernel on the current stream.
+
+        Raises:
+            BuildError: Triton refuses the kernel, or it has too many programs.
+        """
+        programs = self._programs
+        if programs is None:
+            programs = self._count(arguments)
+        if programs == 0:
+            return
+        if self.interpret:
+            self._interpret(programs, arguments)
+            return
+        count = len(self.printed.parameters)
+        tensors = arguments[:count]
+        addresses = [tensor.data_ptr() for tensor in tensors]
+        mixed = 0
+        for address in addresses:
+            mixed |= address
+        aligned = mixed % ALIGNMENT == 0
+        device = tensors[0].get_device()
+        launch = self._launches.get((device, aligned))
+        if launch is None:
+            launch = self._compiled(device, aligned)
+        launch(programs, addresses, arguments[count:])
+
+    def _count(self, arguments: Sequence[Any]) -> int:
+        sizes = arguments[len(self.printed.parameters) :]
+        names = [str(symbol.data) for symbol in self.printed.symbols]
+        return size(self.printed.grid, dict(zip(names, sizes, strict=True)))
+
+    def _interpret(self, programs: int, arguments: Sequence[Any]) -> None:
+        from compiler.triton_api import faithful_interpreter
+
+        try:
+            with faithful_interpreter():
+                self._interpreted[(programs,)](*arguments)
+        except Exception as error:
+            cause: BaseException | None = error
+            while cause is not None and not isinstance(cause, IndexError):
+                cause = cause.__cause__
+            if cause is None:
+                raise
+            raise cause from error
+
+    @cached_property
+    def _interpreted(self) -> Any:
+        from compiler.triton_api import interpreted
+
+        return interpreted(self.function)
+
+    def _compiled(self, device: int, aligned: bool) -> Callable[..., None]:
+        from compiler.triton_api import launcher
+
+        if self._programs is not None and self._programs > _MAX_PROGRAMS:
+            raise BuildError(
+                f"{self.printed.name} has {self._programs} programs, a grid at most "
+                f"{_MAX_PROGRAMS}; run it by PyTorch",
+                command="triton",
+                output="refused",
+            )
+        with self._lock, torch.cuda.device(device):
+            compiled = self.compile(aligned)
+            launch = launcher(compiled, device)
+            self._launches[device, aligned] = launch
+        return launch
+
+    def compile(self, aligned: bool = True, *, arch: int | None = None) -> Any:
+        """Return Triton's compiled kernel, from Triton's cache where it is there.
+
+        Args:
+            aligned: Whether all addresses are multiples of 16 bytes.
+            arch: Compute capability times ten; None: of the current device.
+
+        Raises:
+            BuildError: Triton refuses it; has the source as ``output``.
+        """
+        from compiler.triton_api import compile_printed
+
+        printed = self.printed
+        names = self.function.arg_names
+        types = [*printed.types, *("i64" for _ in printed.symbols)]
+        pointers = names[: len(printed.types)]
+        try:
+            return compile_printed(
+                self.function,
+                dict(zip(names, types, strict=True)),
+                aligned=pointers if aligned else (),
+                num_warps=printed.num_warps,
+                num_stages=printed.num_stages,
+                checks=printed.asserts,
+                arch=arch,
+            )
+        except Exception as error:
+            raise BuildError(
+                f"Triton had to compile {printed.name} and refused: "
+                f"{str(error).strip().splitlines()[-1:] or type(error).__name__}; "
+                "run it by PyTorch, and keep the source for a report",
+                command=f"triton {printed.name}",
+                output=printed.source,
+            ) from error
