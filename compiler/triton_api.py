@@ -386,7 +386,7 @@ def intercepted_launches(
         constants = frozenset(
             p.name
             for p in self.params
-            if p.is_constexpr or named.get(p.name) is None and p.name in named
+            if p.is_constexpr or (named.get(p.name) is None and p.name in named)
         )
         note(self, named, constants, size)
         if launch:

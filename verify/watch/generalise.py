@@ -1,0 +1,253 @@
+"""Two launches of a kernel, made into one statement about all sizes.
+
+Numbers that are equal in both launches are kept. A number that differs becomes a symbol
+(a scalar parameter has its own name), and other numbers are written in these symbols
+where one form fits both launches: the symbol itself, a multiple, a product, a quotient
+rounded up. What is read off this way is an assumption, and is listed.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from algebra.errors import ArgumentError
+from verify.checking.arguments import Argument, Buffer, Scalar
+
+from .record import Recording, Tensor
+
+Pair = tuple[int, int]
+
+
+@dataclass(slots=True)
+class Statement:
+    """What ``verify.check`` takes.
+
+    Attributes:
+        args: Parameter -> argument; free sizes too.
+        constants: Compile-time parameter -> value.
+        grid: Expressions.
+        assume: Conditions taken from the recordings.
+    """
+
+    args: dict[str, Argument] = field(default_factory=dict)
+    constants: dict[str, Any] = field(default_factory=dict)
+    grid: tuple[int | str, ...] = ()
+    assume: list[str] = field(default_factory=list)
+
+
+class Forms:
+    """Knows the symbols, and writes numbers in them."""
+
+    def __init__(self, divisors: Sequence[int]) -> None:
+        self.symbols: dict[str, Pair] = {}
+        self.divisors = divisors
+
+    def form(self, pair: Pair) -> str | int | None:
+        """Return a number of both launches in terms of the symbols."""
+        if pair[0] == pair[1]:
+            return pair[0]
+        for name, value in self.symbols.items():
+            if value == pair:
+                return name
+        for text, value in self._compound():
+            if value == pair:
+                return text
+        return None
+
+    def _compound(self) -> list[tuple[str, Pair]]:
+        found: list[tuple[str, Pair]] = []
+        items = list(self.symbols.items())
+        for name, (a, b) in items:
+            for factor in (2, 3, 4, 8):
+                found.append((f"{factor}*{name}", (factor * a, factor * b)))
+            for divisor in self.divisors:
+                up = (-(-a // divisor), -(-b // divisor))
+                found.append((f"cdiv({name}, {divisor})", up))
+            if a % 2 == b % 2 == 0:
+                found.append((f"{name}//2", (a // 2, b // 2)))
+        for i, (name, (a, b)) in enumerate(items):
+            for other, (c, d) in items[: i + 1]:
+                found.append((f"{other}*{name}", (a * c, b * d)))
+                for divisor in self.divisors:
+                    up = (-(-a * c // divisor), -(-b * d // divisor))
+                    found.append((f"cdiv({other}*{name}, {divisor})", up))
+                    part = (c * -(-a // divisor), d * -(-b // divisor))
+                    found.append((f"{other}*cdiv({name}, {divisor})", part))
+                    part = (a * -(-c // divisor), b * -(-d // divisor))
+                    found.append((f"{name}*cdiv({other}, {divisor})", part))
+        for i, (x, (a, b)) in enumerate(items):
+            for j, (y, (c, d)) in enumerate(items[: i + 1]):
+                for z, (e, f) in items[: j + 1]:
+                    found.append((f"{z}*{y}*{x}", (a * c * e, b * d * f)))
+        return found
+
+    def new(self, name: str, pair: Pair) -> str:
+        """Add a symbol."""
+        self.symbols[name] = pair
+        return name
+
+
+def generalised(first: Recording, second: Recording) -> Statement:
+    """Return the statement that both launches are instances of.
+
+    Raises:
+        ArgumentError: they are launches of different kernels, or of the same one with
+            other constants or types.
+    """
+    _same_kernel(first, second)
+    statement = Statement(constants=dict(first.constants))
+    numbers = sorted(
+        {
+            int(v)
+            for v in first.constants.values()
+            if isinstance(v, int) and not isinstance(v, bool) and v > 1
+        }
+    )
+    forms = Forms(numbers)
+    _scalars(first, second, statement, forms)
+    _tensors(first, second, statement, forms)
+    grid: list[int | str] = []
+    for axis, pair in zip(
+        "xyz", zip(first.grid, second.grid, strict=True), strict=False
+    ):
+        form = forms.form(pair)
+        if form is None or (isinstance(form, int) and form != 1):
+            form = forms.new(f"programs_{axis}", pair)
+            statement.args[form] = Scalar("i32", 1)
+        grid.append(form)
+    statement.grid = tuple(grid)
+    for value in first.constants.values():
+        if isinstance(value, int) and not isinstance(value, bool):
+            for text, pair in forms.symbols.items():
+                if all(_power(x) == value for x in pair) and value > 1:
+                    statement.assume.append(f"{text} <= {value}")
+    statement.assume = list(dict.fromkeys(statement.assume))
+    return statement
+
+
+def _power(number: int) -> int:
+    """Return the least power of two that is no smaller."""
+    return 1 << max(0, number - 1).bit_length()
+
+
+def _same_kernel(first: Recording, second: Recording) -> None:
+    for what in ("kernel", "constants"):
+        if getattr(first, what) != getattr(second, what):
+            raise ArgumentError(
+                f"needed two launches with the same {what}, got "
+                f"{getattr(first, what)!r} and {getattr(second, what)!r}; choose sizes "
+                "with which the wrapper takes the same constants",
+                argument="second",
+                value=second,
+            )
+    for name, tensor in first.tensors.items():
+        other = second.tensors.get(name)
+        if other is None or (other.dtype, len(other.shape)) != (
+            tensor.dtype,
+            len(tensor.shape),
+        ):
+            raise ArgumentError(
+                f"needed two launches with the same type of {name}, got {tensor} and "
+                f"{other}",
+                argument="second",
+                value=second,
+            )
+
+
+def _scalars(
+    first: Recording, second: Recording, statement: Statement, forms: Forms
+) -> None:
+    # a stride is named after the size that it equals, not the other way round
+    order = sorted(first.scalars, key=lambda name: "stride" in name.lower())
+    for name in order:
+        value, other = first.scalars[name], second.scalars[name]
+        if isinstance(value, bool):
+            statement.args[name] = Scalar("i1")
+        elif isinstance(value, float):
+            statement.args[name] = Scalar("fp32")
+        else:
+            pair = (int(value), int(other))
+            dtype = "i32" if max(map(abs, pair)) < 2**31 else "i64"
+            form = forms.form(pair)
+            if isinstance(form, int):
+                statement.args[name] = Scalar(dtype, form, form)
+                statement.assume.append(f"{name} == {form}")
+                continue
+            statement.args[name] = Scalar(dtype, 1)
+            if form is None:
+                forms.new(name, pair)
+            else:
+                statement.assume.append(f"{name} == {form}")
+
+
+def _tensors(
+    first: Recording, second: Recording, statement: Statement, forms: Forms
+) -> None:
+    seen: dict[tuple[int, int], str] = {}
+    sizes: dict[str, int] = {}
+    order = sorted(
+        first.tensors,
+        key=lambda n: -_reach(first.tensors[n]),
+    )
+    for name in order:
+        one, other = first.tensors[name], second.tensors[name]
+        key = (one.address, other.address)
+        shared = seen.get(key) if one.address and _reach(one) else None
+        shape = [
+            _named(statement, forms, pair, f"{name}_dim{dim}")
+            for dim, pair in enumerate(zip(one.shape, other.shape, strict=True))
+        ]
+        if _dense(one) and _dense(other):
+            strides = None
+        else:
+            strides = [
+                _named(statement, forms, pair, f"{name}_stride{dim}")
+                for dim, pair in enumerate(zip(one.strides, other.strides, strict=True))
+            ]
+        statement.args[name] = Buffer(
+            one.dtype, tuple(shape), strides=strides, same_as=shared
+        )
+        seen.setdefault(key, name)
+        sizes[name] = _reach(one)
+    # the parameters stand in the kernel's order
+    for name in [n for n in first.tensors if n in statement.args]:
+        statement.args[name] = statement.args.pop(name)
+
+
+def _named(
+    statement: Statement, forms: Forms, pair: tuple[int, ...], name: str
+) -> str | int:
+    form = forms.form((pair[0], pair[1]))
+    if form is None:
+        form = forms.new(name, (pair[0], pair[1]))
+        statement.args[name] = Scalar("i64", 1, 2**40)
+    return form
+
+
+def _reach(tensor: Tensor) -> int:
+    """Return the number of elements from the first to the last."""
+    if 0 in tensor.shape:
+        return 0
+    pairs = zip(tensor.shape, tensor.strides, strict=True)
+    return 1 + sum((size - 1) * step for size, step in pairs)
+
+
+def _dense(tensor: Tensor) -> bool:
+    step = 1
+    for size, stride in zip(
+        reversed(tensor.shape), reversed(tensor.strides), strict=True
+    ):
+        if size != 1 and stride != step:
+            return False
+        step *= size
+    return True
+
+
+def by_kernel(launches: Sequence[Recording]) -> Mapping[tuple[Any, ...], Recording]:
+    """Return the first launch of each kernel and set of constants."""
+    found: dict[tuple[Any, ...], Recording] = {}
+    for launch in launches:
+        constants = tuple(sorted((k, str(v)) for k, v in launch.constants.items()))
+        types = tuple((n, t.dtype, len(t.shape)) for n, t in launch.tensors.items())
+        found.setdefault((launch.name, id(launch.kernel), constants, types), launch)
+    return found
