@@ -7,7 +7,7 @@ one point what it writes at another.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from compiler.ir.expression import Expression, leaves
+from compiler.ir.expression import Expression, leaves, loads
 from compiler.ir.index import mul
 from compiler.ir.kernel import Prefix, Reduction, Stage, Store
 from compiler.ir.node import Axis
@@ -186,7 +186,37 @@ def _joined(
         once = isinstance(stage, Store) and not stage.inner
         if once and _uses_prefix(stage, stages[:index]):
             return Refusal("a scan's result is not one for each outer point")
-    return Nest(joint.outer, joint.inner, tuple(stages), joint.members, joint.origins)
+    settled = _loads_first(stages)
+    if settled is None:
+        return Refusal("two arrays are each read after the other is written")
+    return replace(joint, stages=settled)
+
+
+def _loads_first(stages: list[Stage]) -> tuple[Stage, ...] | None:
+    """Return the stages with each store after all loads of its array, if they can be.
+
+    All loads mean the old content: those of the new one have become its value.
+    """
+    stores = {s.buffer: n for n, s in enumerate(stages) if isinstance(s, Store)}
+    late: dict[int, list[int]] = {}  # a store -> stages that must come before it
+    for number, stage in enumerate(stages):
+        for name in {str(load.data) for load in loads(*stage_values(stage))}:
+            place = stores.get(name)
+            if place is not None and place < number:
+                late.setdefault(place, []).append(number)
+    if not late:
+        return tuple(stages)
+    out: list[Stage] = []
+    placed: set[int] = set()
+    waiting = list(range(len(stages)))
+    while waiting:
+        ready = [n for n in waiting if placed.issuperset(late.get(n, ()))]
+        if not ready:
+            return None
+        out.append(stages[ready[0]])
+        placed.add(ready[0])
+        waiting.remove(ready[0])
+    return tuple(out)
 
 
 def _moved(

@@ -171,7 +171,9 @@ class Pairing:
 
 
 def _divisible(value: Expression, by: Expression) -> bool:
-    return constant_value(by) != 0 and mul(floordiv(value, by), by) is value
+    if constant_value(by) in (0, 1):
+        return False
+    return mul(floordiv(value, by), by) is value
 
 
 def _radix(value: Expression, side: Side) -> tuple[Expression, list[Expression]] | None:

@@ -48,6 +48,9 @@ def with_fit_reductions(
         if not isinstance(node, Reduce):
             out.append(node)
             continue
+        if all(constant_value(axis.extent) == 1 for axis in node.reduced):
+            out.extend(single(node))
+            continue
         plain = unrolled(node, spread, program.least)
         if plain is not None:
             notes.append(f"{node.buffers[0].name} is written out")
@@ -76,6 +79,28 @@ def _broadcast(program: Program) -> set[str]:
 def points_of(buffer: Buffer) -> int:
     """Return the number of elements."""
     return points(Axis(index(0), extent) for extent in buffer.shape)
+
+
+def single(node: Reduce) -> list[Map]:
+    """Return a reduction of one element each as maps."""
+    value = node.values[0]
+    zero = {axis.digit: index(0) for axis in node.reduced}
+    value = simplified(value, ranges_of(node.axes), zero)
+    results = [value]
+    if node.reducer in ("argmax", "argmin"):
+        results = [make("constant", (), node.buffers[0].dtype, 0)]
+    elif node.reducer in ("welford", "online_softmax"):
+        # what is infinite or NaN leaves NaN, as the loops would
+        rest = make("sub", (value, value), value.dtype)
+        if node.reducer == "welford":
+            one = make("constant", (), value.dtype, 1.0)
+            results += [make("mul", (rest, rest), value.dtype), one]
+        else:
+            results.append(make("exp", (rest,), value.dtype))
+    return [
+        Map(buffer, node.axes, result)
+        for buffer, result in zip(node.buffers, results, strict=True)
+    ]
 
 
 def unrolled(

@@ -17,7 +17,7 @@ from compiler.ir.node import (
     written,
 )
 
-from .arrays import reads
+from .arrays import reads, values_of
 
 
 def with_bases_copied(program: Program, notes: list[str]) -> Program:
@@ -40,8 +40,10 @@ def with_bases_copied(program: Program, notes: list[str]) -> Program:
         if isinstance(node, Scatter) and node.base != node.buffer.name:
             place = made.get(node.base)
             old = None if place is None else out[place]
-            if old is not None and readers.get(node.base) == 1 and _free(old, node):
-                assert place is not None
+            alone = readers.get(node.base) == 1 and not any(
+                load.data == node.base for load in loads(*values_of(node))
+            )
+            if place is not None and old is not None and alone and _free(old, node):
                 out[place] = _renamed(old, node.base, node.buffer)
                 if isinstance(old, Scatter):
                     _rename_copy(out, node.base, node.buffer)

@@ -53,27 +53,6 @@ def _own_digits(root: Expression) -> set[Expression]:
     return found
 
 
-def steps(offset: Expression) -> dict[Expression, Expression] | None:
-    """Return digit -> stride for a place that is affine in its digits.
-
-    The place's constant part is dropped. None where a digit stands inside something
-    else, a division as a rule.
-    """
-    out: dict[Expression, Expression] = {}
-    for factor, count in terms(offset).items():
-        if factor is None:
-            continue
-        inside = factor.args if factor.op == "mul" else (factor,)
-        digits = [part for part in inside if part.op == "digit"]
-        rest = [part for part in inside if part.op != "digit"]
-        if len(digits) > 1 or any(part.op != "symbol" for part in rest):
-            return None
-        if digits:
-            step = mul(count, *rest)
-            out[digits[0]] = add(out.get(digits[0], index(0)), step)
-    return out
-
-
 def view_strides(
     args: Sequence[Expression], axes: Sequence[Axis], base: Sequence[Index]
 ) -> tuple[tuple[Expression, ...], Expression] | None:
@@ -96,8 +75,8 @@ def view_strides(
     """
     ranges = Ranges({axis.digit: axis.extent for axis in axes})
     place = simplified(offset_of(args, base), ranges)
-    found = steps(place)
-    if found is None:
+    found, hidden = affine(place)
+    if hidden or not all(ranges.non_negative(step) for step in found.values()):
         return None
     offset = place
     for leaf, step in found.items():
