@@ -45,13 +45,15 @@ class Source:
     """Text of one kernel.
 
     Attributes:
-        name: Of the kernel and of its entry point.
-        text: A function ``extern "C" i32 name(pointers..., sizes...)``.
+        name: Of the kernel.
+        entry: Of its function.
+        text: A function ``extern "C" i32 entry(pointers..., sizes...)``.
         parameters: Names of buffers in the order of the call.
         symbols: Sizes in the order of the call.
     """
 
     name: str
+    entry: str
     text: str
     parameters: tuple[str, ...]
     symbols: tuple[Expression, ...]
@@ -120,7 +122,7 @@ def load_kernels(prelude: str, sources: Sequence[Source]) -> dict[str, CppKernel
         with ThreadPoolExecutor(max(1, min(len(texts), os.cpu_count() or 1))) as pool:
             libraries = list(pool.map(load, texts))
     return {
-        source.name: CppKernel(source, getattr(library, source.name))
+        source.name: CppKernel(source, getattr(library, source.entry))
         for group, library in zip(groups, libraries, strict=True)
         for source in group
     }

@@ -55,7 +55,7 @@ class Body:
     def fresh(self, prefix: str) -> str:
         """Return a name that is not taken."""
         self._count += 1
-        return f"{prefix}{self._count}"
+        return f"{prefix}_{self._count}"
 
     def line(self, text: str) -> None:
         """Add a statement to the innermost block."""
@@ -319,6 +319,11 @@ def pointer(buffer: str) -> str:
 def parameter(symbol: Expression) -> str:
     """Return the parameter's name of a size."""
     return "n_" + re.sub(r"\W", "_", str(symbol.data))
+
+
+def entry(kernel: str) -> str:
+    """Return the name of a kernel's function: no word of C++, no function of libc."""
+    return "k_" + re.sub(r"\W", "_", kernel)
 
 
 def _checks(node: Expression) -> bool:

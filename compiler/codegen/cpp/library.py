@@ -8,6 +8,7 @@ from compiler.ir.node import Axis
 from compiler.options import Options
 from compiler.runtime.cpp import CppKernel, Source, load_kernels
 
+from .body import entry
 from .columns import print_columns
 from .nest import Nest, flatten
 from .pointwise import adjacent, print_pointwise
@@ -53,7 +54,9 @@ def print_kernel(kernel: Kernel, options: Options | None = None) -> Source:
         print_rows(writer)
     else:
         print_columns(writer, fast)
-    return Source(kernel.name, writer.function(), tuple(nest.buffers), nest.symbols)
+    parameters = tuple(nest.buffers)
+    name = entry(kernel.name)
+    return Source(kernel.name, name, writer.function(), parameters, nest.symbols)
 
 
 def _column_axis(nest: Nest) -> Axis | None:

@@ -12,7 +12,7 @@ from compiler.ir.scalar import HALF_TYPES
 
 from . import spelling
 from .accumulate import combined
-from .body import Body, parameter, pointer
+from .body import Body, entry, parameter, pointer
 from .nest import FlatStore, Nest, PlainStage, stage_roots
 
 THRESHOLD: Final = 60_000
@@ -52,7 +52,7 @@ class Writer:
         parameters += [f"i64 {parameter(s)}" for s in self.nest.symbols]
         text = self.body.text().replace("\n", "\n    ")
         return (
-            f'extern "C" i32 {self.nest.name}({", ".join(parameters)}) {{\n'
+            f'extern "C" i32 {entry(self.nest.name)}({", ".join(parameters)}) {{\n'
             f"    i32 bad = 0;\n    {text}\n    return bad;\n}}\n"
         )
 
