@@ -1,0 +1,1 @@
+"""Long runs of drawn programs against a compiler, and what they find."""

@@ -1,0 +1,39 @@
+"""What runs in a subject's process: a JSON case a line in, a JSON answer a line out.
+
+Standard output belongs to the protocol; whatever the subject prints goes to standard
+error. The parent may find this process dead, silent or late, and starts another.
+"""
+
+import json
+import os
+import sys
+import time
+
+
+def main() -> None:
+    """Answer cases until standard input ends."""
+    answers = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)
+    import torch
+
+    from .case import from_json
+    from .subjects import run
+
+    torch.set_num_threads(1)
+    answers.write(json.dumps({"status": "ready"}) + "\n")
+    for line in sys.stdin:
+        start = time.perf_counter()
+        try:
+            answer = run(from_json(json.loads(line)))
+        except Exception as error:
+            answer = {
+                "status": "broken",
+                "kind": type(error).__name__,
+                "detail": str(error)[:2000],
+            }
+        answer["seconds"] = time.perf_counter() - start
+        answers.write(json.dumps(answer) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,254 @@
+"""A campaign: programs drawn, run, compared; each failure shrunk and written down."""
+
+import multiprocessing
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+from hypothesis.errors import HypothesisWarning
+
+from verify.strategies.programs import FAMILIES, Program, programs
+
+from .case import Case
+from .cause import cause, is_failure, symptom
+from .diagnosis import diagnose
+from .process import SubjectProcess
+from .shrink import shrink
+from .store import Store
+from .test_file import versions, write
+
+BATCH = 50
+"""Programs of one seed."""
+
+WORKER_STRIDE = 1_000_000
+"""Seeds between two workers."""
+
+CONFIRMATIONS = 2
+"""Fresh processes in which a find has to fail again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Campaign:
+    """What to hunt, where, and for how long.
+
+    Attributes:
+        subject: Key of ``subjects.SUBJECTS``.
+        folder: Where finds and progress go.
+        minutes: Limit [minutes].
+        seed: First seed of worker 0.
+        device: ``"cpu"`` or ``"cuda"``.
+        timeout: Limit for a program [seconds].
+        max_operations: At most so many statements a program.
+        families: Kinds of operations.
+        dynamic: Whether sizes are compiled as symbols.
+    """
+
+    subject: str
+    folder: Path
+    minutes: float = 1.0
+    seed: int = 0
+    device: str = "cpu"
+    timeout: float = 60.0
+    max_operations: int = 8
+    families: tuple[str, ...] = tuple(FAMILIES)
+    dynamic: bool = False
+
+
+@dataclass
+class Tally:
+    """What a worker has done.
+
+    Attributes:
+        programs: Programs run.
+        batch: Number of the next batch.
+        statuses: Status -> programs.
+        pairs: Distinct pairs of neighbouring operations that were run.
+        seconds: Time spent [seconds].
+    """
+
+    programs: int = 0
+    batch: int = 0
+    statuses: Counter[str] = field(default_factory=Counter)
+    pairs: set[str] = field(default_factory=set)
+    symptoms: Counter[str] = field(default_factory=Counter)
+    seconds: float = 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {
+            "programs": self.programs,
+            "batch": self.batch,
+            "statuses": dict(self.statuses),
+            "pairs": sorted(self.pairs),
+            "symptoms": dict(self.symptoms),
+            "seconds": self.seconds,
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> "Tally":
+        """Return what :meth:`to_json` wrote; anything unreadable starts anew."""
+        try:
+            return cls(
+                int(data["programs"]),
+                int(data["batch"]),
+                Counter(data["statuses"]),
+                set(data["pairs"]),
+                Counter(data["symptoms"]),
+                float(data["seconds"]),
+            )
+        except (KeyError, TypeError, ValueError):
+            return cls()
+
+
+def work(
+    campaign: Campaign, worker: int, report: Callable[[Tally], None] | None = None
+) -> Tally:
+    """Hunt in this process until the time is over; resumes where it stopped.
+
+    Args:
+        campaign: What to hunt.
+        worker: Number of this worker, which chooses its seeds.
+        report: Told after each batch.
+    """
+    warnings.simplefilter("ignore", HypothesisWarning)
+    store = Store(campaign.folder)
+    tally = Tally.from_json(store.progress(worker))
+    start = time.monotonic()
+    before = tally.seconds
+    deadline = start + 60 * campaign.minutes
+    with SubjectProcess(campaign.timeout) as process:
+        while time.monotonic() < deadline:
+            number = campaign.seed + worker * WORKER_STRIDE + tally.batch
+            _batch(campaign, number, process, store, tally, deadline)
+            if time.monotonic() < deadline:
+                tally.batch += 1
+            tally.seconds = before + time.monotonic() - start
+            store.save_progress(worker, tally.to_json())
+            if report is not None:
+                report(tally)
+    return tally
+
+
+def _batch(
+    campaign: Campaign,
+    number: int,
+    process: SubjectProcess,
+    store: Store,
+    tally: Tally,
+    deadline: float,
+) -> None:
+    strategy = programs(campaign.max_operations, campaign.families)
+
+    @seed(number)
+    @settings(
+        max_examples=BATCH,
+        deadline=None,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(strategy, st.just(campaign.dynamic))
+    def each(program: Program, dynamic: bool) -> None:
+        if time.monotonic() >= deadline or not program.lines:
+            return
+        case = Case(program, campaign.subject, campaign.device, dynamic, number)
+        answer = process.run(case)
+        tally.programs += 1
+        tally.statuses[answer["status"]] += 1
+        names = program.operations
+        tally.pairs.update(f"{a} {b}" for a, b in pairwise(names))
+        if is_failure(answer):
+            _keep(case, answer, process, store, tally)
+
+    each()
+
+
+def _keep(
+    case: Case,
+    answer: dict[str, Any],
+    process: SubjectProcess,
+    store: Store,
+    tally: Tally,
+) -> None:
+    """Shrink a failure, confirm it in fresh processes, and write it down once."""
+    sign = symptom(answer)
+    tally.symptoms[sign] += 1
+    if answer["status"] == "error" and tally.symptoms[sign] > 2:
+        return
+
+    def fails(program: Program) -> bool:
+        found = process.run(replace(case, program=program))
+        return is_failure(found) and symptom(found) == sign
+
+    small = replace(case, program=shrink(case.program, fails))
+    found = process.run(small)
+    if not is_failure(found):
+        return
+    name = cause(small, found)
+    if store.known(name):
+        return
+    again = 0
+    for _ in range(CONFIRMATIONS):
+        process.close_child()
+        again += is_failure(process.run(small))
+    if again < CONFIRMATIONS:
+        tally.statuses["not again"] += 1
+        return
+    stage = diagnose(small, process.run)
+    title = f"{small.subject}: {symptom(found)[:70]}"
+    text: str | None = None
+    try:
+        text = write(name, small, found, stage, title)
+    except ValueError as error:
+        found = {**found, "no_test": str(error)}
+    find = {
+        "title": title,
+        "stage": stage,
+        "answer": found,
+        "versions": versions(),
+        "case": small.to_json(),
+    }
+    store.add(name, find, text)
+
+
+def hunt(
+    campaign: Campaign,
+    workers: int = 1,
+    report: Callable[[int, Tally], None] | None = None,
+) -> list[Tally]:
+    """Hunt with several processes; Ctrl-C ends them cleanly, and nothing is lost.
+
+    Args:
+        campaign: What to hunt.
+        workers: Processes.
+        report: Told the worker's number and tally, about once a second.
+    """
+    context = multiprocessing.get_context("spawn")
+    children = [
+        context.Process(target=work, args=(campaign, number), daemon=False)
+        for number in range(workers)
+    ]
+    store = Store(campaign.folder)
+    for child in children:
+        child.start()
+    try:
+        while any(child.is_alive() for child in children):
+            time.sleep(0.5)
+            for number in range(workers):
+                if report is not None:
+                    report(number, Tally.from_json(store.progress(number)))
+    except KeyboardInterrupt:
+        for child in children:
+            child.terminate()
+        raise
+    finally:
+        for child in children:
+            child.join(timeout=10)
+    return [Tally.from_json(store.progress(number)) for number in range(workers)]

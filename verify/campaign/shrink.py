@@ -1,0 +1,89 @@
+"""Make a failing program small: fewer lines, fewer results, plainer inputs."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import torch
+
+from verify.strategies.programs import Program
+from verify.strategies.programs.program import targets
+from verify.strategies.tensors import TensorSpec, contiguous
+
+
+def shrink(
+    program: Program, fails: Callable[[Program], bool], limit: int = 200
+) -> Program:
+    """Return a program that still fails and that no single step makes smaller.
+
+    Args:
+        program: One that fails.
+        fails: Whether a program fails in the same way.
+        limit: At most so many tries.
+    """
+    tries = 0
+    changed = True
+    while changed:
+        changed = False
+        for smaller in _smaller(program):
+            if tries >= limit:
+                return program
+            tries += 1
+            if fails(smaller):
+                program = smaller
+                changed = True
+                break
+    return program
+
+
+def _smaller(program: Program) -> Iterator[Program]:
+    count = len(program.lines)
+    size = count // 2
+    while size >= 1:
+        for start in range(count - size, -1, -size):
+            found = program.without(range(start, start + size))
+            if found is not None:
+                yield _pruned(found)
+        size //= 2
+    if len(program.returns) > 1:
+        for name in program.returns:
+            yield replace(program, returns=(name,))
+    for name in list(program.inputs):
+        text = "\n".join([*program.lines, *program.returns])
+        if name not in text and len(program.inputs) > 1:
+            rest = {k: v for k, v in program.inputs.items() if k != name}
+            yield replace(program, inputs=rest)
+    for name, spec in program.inputs.items():
+        for simpler in _simpler(spec):
+            yield replace(program, inputs={**program.inputs, name: simpler})
+
+
+def _pruned(program: Program) -> Program:
+    """Drop results that are inputs where others are left."""
+    made = {name for line in program.lines for name in targets(line)}
+    kept = tuple(name for name in program.returns if name in made)
+    return replace(program, returns=kept) if kept else program
+
+
+def _simpler(spec: TensorSpec) -> Iterator[TensorSpec]:
+    if not spec.is_plain:
+        yield replace(spec, strides=contiguous(spec.shape), offset=0)
+        if spec.offset:
+            yield replace(spec, offset=0)
+    for dim, extent in enumerate(spec.shape):
+        for smaller in (1, 2, 3, extent // 2):
+            if smaller < extent:
+                shape = (*spec.shape[:dim], smaller, *spec.shape[dim + 1 :])
+                if spec.is_plain:
+                    yield replace(spec, shape=shape, strides=contiguous(shape))
+                else:
+                    yield replace(spec, shape=shape)
+    if spec.shape and spec.is_plain:
+        shape = spec.shape[1:]
+        yield replace(spec, shape=shape, strides=contiguous(shape))
+    if spec.dtype != torch.float32:
+        yield replace(spec, dtype=torch.float32)
+    for content in ("integers", "normal"):
+        if spec.content not in ("integers", content):
+            yield replace(spec, content=content)
+    if spec.seed:
+        yield replace(spec, seed=0)

@@ -1,0 +1,268 @@
+"""What is defined at a place in a program, and how the holes of templates are filled.
+
+The program runs eagerly while it is drawn, on its own tensors, so that each hole is
+filled with what fits: a dim that exists, a shape that broadcasts, an index in range.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from hypothesis import strategies as st
+
+from verify.strategies.tensors import SIZES
+
+HOLE = re.compile(r"\{(\w+)\}")
+
+Draw = Callable[[st.SearchStrategy[Any]], Any]
+
+TYPES = ("float32", "int64", "bfloat16", "float64", "float16", "int32", "uint8", "bool")
+
+
+@dataclass
+class Scope:
+    """Names with their present tensors.
+
+    Attributes:
+        values: Name -> tensor, in the order of definition.
+        max_elements: Nothing larger is made.
+    """
+
+    values: dict[str, torch.Tensor] = field(default_factory=dict)
+    max_elements: int = 8192
+
+    def pick(self, draw: Draw, fits: Callable[[torch.Tensor], bool]) -> str | None:
+        """Draw a name whose tensor fits, latest first; None if there is none."""
+        names = [name for name, value in self.values.items() if fits(value)]
+        return draw(st.sampled_from(names[::-1])) if names else None
+
+    def fill(self, draw: Draw, template: str) -> str | None:
+        """Return the template with its holes filled; None where nothing fits.
+
+        The first tensor hole is what the later holes refer to.
+        """
+        first: torch.Tensor | None = None
+        parts: list[str] = []
+        end = 0
+        for hole in HOLE.finditer(template):
+            parts.append(template[end : hole.start()])
+            end = hole.end()
+            kind = hole.group(1)
+            if kind in TENSORS:
+                name = self.pick(draw, TENSORS[kind])
+                if name is None:
+                    return None
+                if first is None:
+                    first = self.values[name]
+                parts.append(name)
+                continue
+            text = self._beside(draw, kind, first)
+            if text is None:
+                return None
+            parts.append(text)
+        return "".join([*parts, template[end:]])
+
+    def _beside(self, draw: Draw, kind: str, first: torch.Tensor | None) -> str | None:
+        if kind in BESIDE:
+            if first is None:
+                return None
+            known = first
+            fits = BESIDE[kind]
+            return self.pick(draw, lambda value: fits(known, value))
+        if kind in PLAIN:
+            return str(draw(PLAIN[kind]))
+        if first is None:
+            return None
+        return HOLES[kind](draw, first)
+
+
+def _is_integer(value: torch.Tensor) -> bool:
+    return not value.is_floating_point() and value.dtype != torch.bool
+
+
+TENSORS: dict[str, Callable[[torch.Tensor], bool]] = {
+    "t": lambda v: True,
+    "f": lambda v: v.is_floating_point(),
+    "i": _is_integer,
+    "b": lambda v: v.dtype == torch.bool,
+    "n": lambda v: v.dtype != torch.bool,
+    "d1": lambda v: v.dim() >= 1,
+    "d2": lambda v: v.dim() >= 2,
+    "f1": lambda v: v.is_floating_point() and v.dim() >= 1,
+    "n1": lambda v: v.dtype != torch.bool and v.dim() >= 1,
+    "full1": lambda v: v.dim() >= 1 and v.numel() > 0,
+    "f1full": lambda v: v.is_floating_point() and v.dim() >= 1 and v.numel() > 0,
+    "m": lambda v: v.dim() == 2 and v.is_floating_point(),
+    "image": lambda v: v.dim() == 4 and v.is_floating_point() and v.numel() > 0,
+    "full": lambda v: v.numel() > 0,
+}
+"""Holes for a tensor of its own."""
+
+
+def _broadcasts(first: torch.Tensor, value: torch.Tensor) -> bool:
+    pairs = zip(reversed(first.shape), reversed(value.shape), strict=False)
+    return all(a == b or a == 1 or b == 1 for a, b in pairs)
+
+
+def _into(first: torch.Tensor, value: torch.Tensor) -> bool:
+    if value.dim() > first.dim():
+        return False
+    pairs = zip(reversed(first.shape), reversed(value.shape), strict=False)
+    return all(b in (1, a) for a, b in pairs)
+
+
+BESIDE: dict[str, Callable[[torch.Tensor, torch.Tensor], bool]] = {
+    "u": _broadcasts,
+    "un": lambda a, v: v.dtype != torch.bool and _broadcasts(a, v),
+    "uf": lambda a, v: v.is_floating_point() and _broadcasts(a, v),
+    "ui": lambda a, v: _is_integer(v) and _broadcasts(a, v),
+    "ub": lambda a, v: v.dtype == torch.bool and _broadcasts(a, v),
+    "into": _into,
+    "mask": lambda a, v: v.dtype == torch.bool and _into(a, v),
+    "like": lambda a, v: a.shape == v.shape,
+    "alike": lambda a, v: a.shape == v.shape and a.dtype == v.dtype,
+    "right": lambda a, v: (
+        v.dim() == 2 and v.dtype == a.dtype and v.shape[0] == a.shape[-1]
+    ),
+}
+"""Holes for a tensor that fits the first."""
+
+PLAIN: dict[str, st.SearchStrategy[Any]] = {
+    "k": st.integers(1, 3),
+    "o": st.integers(-3, 3),
+    "c": st.sampled_from([1.0, 0.5, 2.0, -1.5, 0.0, 1e-3, 3.14159, 300.0]),
+    "p": st.sampled_from([2, 0.5, 3, -1, 0]),
+    "ci": st.sampled_from([1, 2, 0, 3, -1, 7, 250]),
+    "shift": st.integers(0, 7),
+    "bool": st.booleans(),
+    "dtype": st.sampled_from([f"torch.{name}" for name in TYPES]),
+    "float": st.sampled_from(
+        [f"torch.{n}" for n in ("float32", "bfloat16", "float16")]
+    ),
+    "size": st.sampled_from(SIZES[:9]),
+    "round": st.sampled_from(["'floor'", "'trunc'"]),
+    "tanh": st.sampled_from(["'none'", "'tanh'"]),
+}
+"""Holes for numbers and names that any place allows."""
+
+
+def _dim(draw: Draw, first: torch.Tensor) -> str | None:
+    rank = first.dim()
+    return str(draw(st.integers(-rank, rank - 1))) if rank else None
+
+
+def _dims(draw: Draw, first: torch.Tensor) -> str | None:
+    rank = first.dim()
+    if not rank:
+        return None
+    chosen = draw(
+        st.lists(st.integers(0, rank - 1), min_size=1, max_size=rank, unique=True)
+    )
+    return str(tuple(chosen))
+
+
+def _permutation(draw: Draw, first: torch.Tensor) -> str:
+    return str(tuple(draw(st.permutations(range(first.dim())))))
+
+
+def _reshape(draw: Draw, first: torch.Tensor) -> str:
+    count = first.numel()
+    if count == 0:
+        return str(tuple(first.shape))
+    left = count
+    shape: list[int] = []
+    while left > 1 and len(shape) < 4:
+        divisors = [n for n in range(1, left + 1) if left % n == 0]
+        extent = draw(st.sampled_from(divisors))
+        shape.append(extent)
+        left //= extent
+    if left > 1:
+        shape.append(-1)
+    return str(tuple(shape))
+
+
+def _expand(draw: Draw, first: torch.Tensor) -> str:
+    shape = [n if n != 1 else draw(st.sampled_from([1, 3, 4])) for n in first.shape]
+    extra = draw(st.lists(st.sampled_from([1, 2, 3]), max_size=1))
+    return str((*extra, *shape))
+
+
+def _slices(draw: Draw, first: torch.Tensor) -> str | None:
+    if not first.dim():
+        return None
+    parts = []
+    for extent in first.shape[: draw(st.integers(1, first.dim()))]:
+        kind = draw(st.sampled_from(["all", "range", "step", "one", "tail"]))
+        if kind == "one" and extent:
+            parts.append(str(draw(st.integers(-extent, extent - 1))))
+        elif kind == "range" and extent:
+            low = draw(st.integers(0, extent - 1))
+            parts.append(f"{low}:{draw(st.integers(low, extent))}")
+        elif kind == "step":
+            parts.append(f"{draw(st.integers(0, 1))}::{draw(st.integers(1, 3))}")
+        elif kind == "tail":
+            parts.append(f"-{draw(st.integers(1, 3))}:")
+        else:
+            parts.append(":")
+    return ", ".join(parts)
+
+
+def _indices(draw: Draw, first: torch.Tensor, dim: int = 0) -> str | None:
+    if first.dim() <= dim or not first.shape[dim]:
+        return None
+    extent = first.shape[dim]
+    low = draw(st.sampled_from([0, -extent]))
+    chosen = draw(st.lists(st.integers(low, extent - 1), min_size=1, max_size=5))
+    return f"torch.tensor({chosen})"
+
+
+def _positions(draw: Draw, first: torch.Tensor) -> str | None:
+    """Indices from 0 for gather and index_select."""
+    if not first.dim() or not first.shape[0]:
+        return None
+    chosen = draw(st.lists(st.integers(0, first.shape[0] - 1), min_size=1, max_size=5))
+    return f"torch.tensor({chosen})"
+
+
+def _row_index(draw: Draw, first: torch.Tensor) -> str | None:
+    """An index tensor of the first's shape, into its dim 0."""
+    if not first.dim() or not first.numel():
+        return None
+    factor = draw(st.sampled_from([1, 3, 0]))
+    rows, shape = first.shape[0], tuple(first.shape)
+    return f"(torch.arange({first.numel()}) * {factor} % {rows}).reshape({shape})"
+
+
+def _repeats(draw: Draw, first: torch.Tensor) -> str:
+    rank = first.dim() + draw(st.integers(0, 1))
+    return str(tuple(draw(st.integers(1, 2)) for _ in range(rank)))
+
+
+def _pads(draw: Draw, first: torch.Tensor) -> str | None:
+    if not first.dim():
+        return None
+    rank = draw(st.integers(1, min(first.dim(), 3)))
+    return str(tuple(draw(st.integers(0, 2)) for _ in range(2 * rank)))
+
+
+def _last(draw: Draw, first: torch.Tensor) -> str | None:
+    return str(first.shape[-1]) if first.dim() else None
+
+
+HOLES: dict[str, Callable[[Draw, torch.Tensor], str | None]] = {
+    "dim": _dim,
+    "dims": _dims,
+    "perm": _permutation,
+    "reshape": _reshape,
+    "expand": _expand,
+    "slices": _slices,
+    "indices": _indices,
+    "positions": _positions,
+    "rows": _row_index,
+    "repeats": _repeats,
+    "pads": _pads,
+    "last": _last,
+}
+"""Holes for text that depends on the first tensor."""
