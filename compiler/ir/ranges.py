@@ -36,9 +36,15 @@ class Ranges:
 
     extents: Mapping[Expression, Index]
     least: Mapping[Expression, int] = field(default_factory=dict)
+    _bounds: dict[Expression, tuple[Expression | None, Expression | None]] = field(
+        default_factory=dict, compare=False, repr=False
+    )
 
     def non_negative(self, value: Index) -> bool:
         """Return whether a value over symbols is proved to be at least 0."""
+        known = constant_value(value)
+        if known is not None:
+            return known >= 0
         shifted: dict[Expression | None, int] = {}
         for factor, count in terms(value).items():
             if factor is None:
@@ -77,6 +83,17 @@ class Ranges:
         Both are attained or exceeded: they bound the value, tightly where each digit
         occurs once.
         """
+        value = index(value)
+        if value.op == "constant":
+            return value, value
+        found = self._bounds.get(value)
+        if found is None:
+            found = self._bounds[value] = self._bounded(value)
+        return found
+
+    def _bounded(
+        self, value: Expression
+    ) -> tuple[Expression | None, Expression | None]:
         low, high = index(0), index(0)
         for factor, count in terms(value).items():
             if factor is None:
@@ -137,7 +154,10 @@ class Ranges:
 
     def inside(self, value: Index, extent: Index) -> bool:
         """Return whether ``0 <= value < extent`` is proved for all digits."""
-        return self.at_least(value, 0) and self.at_most(value, sub(extent, 1))
+        low, high = self.bounds(value)
+        if low is None or high is None or not self.non_negative(low):
+            return False
+        return self.non_negative(sub(sub(extent, 1), high))
 
     def simplify(self, value: Index) -> Expression:
         """Return an equal index with the divisions gone that the ranges decide.

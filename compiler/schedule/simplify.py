@@ -7,7 +7,16 @@ that two accesses to the same place become the same expression.
 from collections.abc import Callable, Mapping, Sequence
 
 from compiler.ir.expression import INDEX, Expression, make, rewrite
-from compiler.ir.index import Index, add, constant_value, floordiv, mul, sub, terms
+from compiler.ir.index import (
+    Index,
+    add,
+    constant_value,
+    floordiv,
+    mul,
+    rebuilt,
+    sub,
+    terms,
+)
 from compiler.ir.node import Axis
 from compiler.ir.ranges import Ranges
 
@@ -47,18 +56,43 @@ def simplified(
         i
     """
     replaced = replacements or {}
+    settled: dict[Expression, Expression] = {}
 
     def step(node: Expression) -> Expression:
         found = replaced.get(node)
         if found is not None:
             return found
         if node.dtype == INDEX:
-            node = decided_index(node, ranges)
+            node = settle(node, ranges, settled)
         else:
             node = decided_value(node, ranges)
         return change(node) if change is not None else node
 
     return rewrite(root, step, done)
+
+
+def settle(
+    node: Expression, ranges: Ranges, settled: dict[Expression, Expression]
+) -> Expression:
+    """Return an index in which nothing is left to decide.
+
+    Args:
+        node: The index.
+        ranges: Extents of its digits.
+        settled: Memory: what became of indices with these ranges.
+    """
+    if not node.args or node.op == "checked_index":
+        return node
+    found = settled.get(node)
+    if found is not None:
+        return found
+    args = tuple(settle(arg, ranges, settled) for arg in node.args)
+    same = all(new is old for new, old in zip(args, node.args, strict=True))
+    new = decided_index(node if same else rebuilt(node, args), ranges)
+    if new is not node:
+        new = settle(new, ranges, settled)
+    settled[node] = new
+    return new
 
 
 def decided_index(node: Expression, ranges: Ranges) -> Expression:
