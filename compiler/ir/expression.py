@@ -116,8 +116,13 @@ def nodes(*roots: Expression) -> Iterator[Expression]:
             yield node
         elif id(node) not in seen:
             seen.add(id(node))
+            if not node.args:
+                yield node
+                continue
             stack.append((node, True))
-            stack.extend((arg, False) for arg in reversed(node.args))
+            for arg in reversed(node.args):
+                if id(arg) not in seen:
+                    stack.append((arg, False))
 
 
 def rewrite(

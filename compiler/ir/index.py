@@ -7,6 +7,7 @@ divisors.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import TypeAlias
 
 from .expression import INDEX, Expression, make
@@ -17,9 +18,12 @@ Index: TypeAlias = Expression | int
 
 def index(value: Index) -> Expression:
     """Return the constant, or the expression itself."""
-    if isinstance(value, Expression):
-        return value
-    return make("constant", (), INDEX, int(value))
+    return value if isinstance(value, Expression) else _constant(int(value))
+
+
+@lru_cache(maxsize=1 << 14)
+def _constant(value: int) -> Expression:
+    return make("constant", (), INDEX, value)
 
 
 def digit(name: str) -> Expression:
@@ -67,7 +71,10 @@ def from_terms(parts: Mapping[Expression | None, int]) -> Expression:
     """Return the sum of factors with their coefficients; inverse of :func:`terms`."""
     known = parts.get(None, 0)
     summands = []
-    for factor in sorted((f for f in parts if f is not None), key=repr):
+    factors = [factor for factor in parts if factor is not None]
+    if len(factors) > 1:
+        factors.sort(key=repr)
+    for factor in factors:
         count = parts[factor]
         if count:
             summands.append(_scaled(factor, count))

@@ -8,12 +8,12 @@ its successor, by the very store that does.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from compiler.ir.expression import Expression, loads
+from compiler.ir.expression import Expression
 from compiler.ir.kernel import Allocate, Free, Kernel, Step, Store
 from compiler.ir.node import Alias, Buffer, Extern
 
 from .arrays import references
-from .nest import stage_values
+from .nest import loads_of
 from .strides import offset_of, strides_of
 from .work import BYTES, span, typical
 
@@ -208,7 +208,7 @@ def in_place(kernel: Kernel, old: str, new: str) -> bool:
     for stage in kernel.stages:
         if isinstance(stage, Store) and stage.buffer == old:
             return False
-        for load in loads(*stage_values(stage)):
+        for load in loads_of(stage):
             if load.data != old:
                 continue
             if stage is not store:

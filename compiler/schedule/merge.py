@@ -7,13 +7,13 @@ one point what it writes at another.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from compiler.ir.expression import Expression, leaves, loads
+from compiler.ir.expression import Expression, leaves
 from compiler.ir.index import mul
 from compiler.ir.kernel import Prefix, Reduction, Stage, Store
 from compiler.ir.node import Axis
 from compiler.ir.ranges import Ranges
 
-from .nest import Nest, is_inner, stage_loads, stage_values, with_stage
+from .nest import Nest, is_inner, loads_of, stage_loads, stage_values, with_stage
 from .pairing import Pairing, Side
 from .simplify import simplified
 
@@ -200,7 +200,7 @@ def _loads_first(stages: list[Stage]) -> tuple[Stage, ...] | None:
     stores = {s.buffer: n for n, s in enumerate(stages) if isinstance(s, Store)}
     late: dict[int, list[int]] = {}  # a store -> stages that must come before it
     for number, stage in enumerate(stages):
-        for name in {str(load.data) for load in loads(*stage_values(stage))}:
+        for name in {str(load.data) for load in loads_of(stage)}:
             place = stores.get(name)
             if place is not None and place < number:
                 late.setdefault(place, []).append(number)

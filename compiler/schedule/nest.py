@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from weakref import WeakKeyDictionary
 
 from compiler.ir.expression import Expression, loads, make
 from compiler.ir.index import constant_value, index
@@ -74,8 +75,30 @@ def with_stage(stage: Stage, change: Callable[[Expression], Expression]) -> Stag
 def stage_loads(stages: Iterable[Stage]) -> Iterator[tuple[Stage, Expression]]:
     """Yield each load with the stage that it stands in."""
     for stage in stages:
-        for load in loads(*stage_values(stage)):
+        for load in loads_of(stage):
             yield stage, load
+
+
+_LOADS: "WeakKeyDictionary[Expression, tuple[Expression, ...]]" = WeakKeyDictionary()
+
+
+def value_loads(value: Expression) -> tuple[Expression, ...]:
+    """Return the distinct loads below a value, from memory the second time."""
+    found = _LOADS.get(value)
+    if found is None:
+        found = _LOADS[value] = tuple(loads(value))
+    return found
+
+
+def loads_of(stage: Stage) -> list[Expression]:
+    """Return the distinct loads of a stage."""
+    found: dict[Expression, None] = {}
+    for value in stage_values(stage):
+        if value.args:
+            found.update(dict.fromkeys(value_loads(value)))
+        elif value.op == "load":
+            found[value] = None
+    return list(found)
 
 
 def nest_of(node: Map | Reduce | Scan | Assign) -> Nest:
