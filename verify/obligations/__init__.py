@@ -7,10 +7,10 @@ race between points, no index beyond its type; for each schedule: a sound memory
 
 from .certificate import (
     OBLIGATIONS,
-    certify,
     certify_kernel,
     certify_schedule,
+    validate,
     worst,
 )
 
-__all__ = ["OBLIGATIONS", "certify", "certify_kernel", "certify_schedule", "worst"]
+__all__ = ["OBLIGATIONS", "certify_kernel", "certify_schedule", "validate", "worst"]

@@ -69,7 +69,7 @@ def certify_kernel(
     return Certificate(kernel.name, verdicts, time.perf_counter() - start)
 
 
-def certify(
+def validate(
     kernels: Sequence[Kernel], least: Mapping[Expression, int] | None = None
 ) -> list[Certificate]:
     """Decide the obligations of kernels that run one after another.
@@ -82,7 +82,7 @@ def certify(
         least: Symbol -> the least that it can be.
 
     Example:
-        >>> certify([])
+        >>> validate([])
         []
     """
     writers: dict[str, int] = {}
@@ -122,7 +122,7 @@ def certify_schedule(schedule: Schedule) -> list[Certificate]:
         'live ranges'
     """
     kernels = [step for step in schedule.steps if isinstance(step, Kernel)]
-    found = certify(kernels, schedule.least)
+    found = validate(kernels, schedule.least)
     start = time.perf_counter()
     plan: dict[str, Verdict] = {"memory_plan": memory_plan(schedule)}
     found.append(Certificate("memory", plan, time.perf_counter() - start))

@@ -18,7 +18,7 @@ from compiler.ir.index import (
 )
 from compiler.ir.kernel import Allocate, Free, Kernel, Reduction, Schedule, Store
 from compiler.ir.node import Axis, Buffer
-from verify.obligations import certify, certify_kernel, certify_schedule, worst
+from verify.obligations import certify_kernel, certify_schedule, validate, worst
 
 ROW, COLUMN, SIZE = digit("i"), digit("j"), symbol("N")
 
@@ -189,7 +189,7 @@ def test_an_index_beyond_64_bits_is_refuted():
 
 def test_the_validator_reports_what_breaks_it_as_unknown():
     broken = replace(GOOD, outer=GOOD.outer[:1])
-    [made] = certify([broken])
+    [made] = validate([broken])
     assert all(isinstance(v, Unknown) for v in made.verdicts.values())
 
 
