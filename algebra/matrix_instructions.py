@@ -7,8 +7,9 @@ of a matrix is 128 contiguous bits of memory, whose address one lane supplies: l
 * plain: lane ``4 * r + q`` holds the 32 bits at position q of row r. On offset bits:
   the elements of 32 bits are the lowest ones, then come lane bits 0 and 1. Any element
   of at most 32 bits will do.
-* transposed (16 bits only): lane ``4 * c + q`` holds column c of the rows 2q and
-  2q + 1. The lowest offset bits are lane bits 2, 3, 4.
+* transposed: lane ``4 * c + q`` holds the 16 bits of column c of the rows 2q and
+  2q + 1. The lowest offset bits are lane bits 2, 3, 4; for elements of 8 bits a
+  register bit comes before, which selects the byte of a column.
 
 All other hardware bits may go anywhere above the row, since every row has its own
 address. Seen by the lanes that supply addresses, the access is an ordinary 128-bit
@@ -27,7 +28,7 @@ from .layout import LinearLayout
 _LANE_BITS = 5
 _PIECES_BITS = 2  # log2 of the 32-bit pieces of a row
 _MATRICES_BITS = 2
-_TRANSPOSED_ELEMENT_BITS = 16
+_TRANSPOSED_BITS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,12 +110,13 @@ def matrix_access(
     if reason:
         return NoMatrixAccess(reason)
     row: list[int] = []
+    first = count - 1 if transposed else count
     for i in range(count + _PIECES_BITS):
         found = _sole_user(access, i)
-        lane = i + 2 if transposed else i - count
-        if lane >= 0 and found != (LANE, lane):
+        lane = i - first + 2 * transposed
+        if i >= first and found != (LANE, lane):
             return NoMatrixAccess(_wanted(i, f"lane bit {lane} alone", found))
-        if lane < 0:
+        if i < first:
             if found is None or found[0] != REGISTER:
                 return NoMatrixAccess(_wanted(i, "one register bit alone", found))
             row.append(found[1])
@@ -170,7 +172,8 @@ def row_access(
     if reason:
         raise UnsupportedLayoutError(reason, layout=layout, element_bits=element_bits)
     if transposed:
-        row, rows = lanes[2:], registers[:count] + lanes[:2]
+        row = registers[: count - 1] + lanes[2:]
+        rows = registers[count - 1 : count] + lanes[:2]
     else:
         row, rows = registers[:count] + lanes[:2], lanes[2:]
     rest = registers[count:]
@@ -190,8 +193,8 @@ def _unfit(
 ) -> str:
     """Say why a warp's data are no matrices whatever the memory, or nothing."""
     element_bits = WORD_BITS >> count if count >= 0 else WORD_BITS << -count
-    if transposed and element_bits != _TRANSPOSED_ELEMENT_BITS:
-        return f"the transposed form moves 16-bit elements, got {element_bits} bits"
+    if transposed and element_bits > _TRANSPOSED_BITS:
+        return f"the transposed form moves {_TRANSPOSED_BITS} bits, got {element_bits}"
     if count < 0 or len(registers) < count:
         return (
             f"each lane must hold {WORD_BITS} bits of a matrix, got {len(registers)} "

@@ -27,6 +27,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -46,6 +47,7 @@ LOOPS = 4
 REPEATS = 9
 POISON = -86
 MOST_REGISTER_BITS = 7
+SMALL = (32 * 1024, 16 * 1024)  # what fits to 48 KiB
 OTHERS = 3  # candidates of a direction that are timed besides the chosen one
 
 
@@ -109,7 +111,7 @@ def search(number: int, examples: int, deadline: float, note: str) -> dict[str, 
         text = f"{case.src!r} -> {case.dst!r}, {case.element_bits} bits"
         Path(note).write_text(text)
         found = plans(case.src, case.dst, case.element_bits)
-        one = found[len(text) % len(found)]
+        one = found[crc32(text.encode()) % len(found)]
         if one.shared_bytes > 48 * 1024:
             counts["more than 48 KiB"] += 1
             return
@@ -155,7 +157,20 @@ def pair_text(there: Plan, back: Plan, form: str) -> str:
         one.emit(form, name=name, repeated=waits(other) < waits(one))
         for one, other, name in ((there, back, "there"), (back, there, "back"))
     )
-    return round_trips(first, second, there.src, there.dst)
+    bits = opaque_bits(there, back)
+    return round_trips(first, second, there.src, there.dst, opaque_bits=bits)
+
+
+def opaque_bits(there: Plan, back: Plan) -> int:
+    """Return the size of an element if both ways could be shuffles, else 0.
+
+    There a compiler that sees both ways cancels the selections of one with those of
+    the other, which no program that computes between them can do.
+    """
+    within = there.least_shuffles is not None or back.least_shuffles is not None
+    registers = min(hardware_of(side).registers for side in (there.src, there.dst))
+    whole = there.element_bits << registers >= 32
+    return there.element_bits if within and whole else 0
 
 
 def form_of(there: Plan, back: Plan) -> str:
@@ -166,29 +181,53 @@ def form_of(there: Plan, back: Plan) -> str:
     return "tensor" if planned else "hardware"
 
 
+def both(case: Case, limits: tuple[int, int] | None = None) -> list[list[Plan]]:
+    """Return the plans there and back, for a block that is alone."""
+    warps = case.src.get_in_dim_size("warp")
+    sides = [(case.src, case.dst), (case.dst, case.src)]
+    return [
+        plans(
+            *pair,
+            case.element_bits,
+            resident_warps=warps,
+            shared_bytes=None if limits is None else limits[way],
+        )
+        for way, pair in enumerate(sides)
+    ]
+
+
 def variants(case: Case) -> dict[str, tuple[str, str, Any]]:
     """Return the modules to time: name -> text, form, what the plans are."""
-    there = plans(case.src, case.dst, case.element_bits)
-    back = plans(case.dst, case.src, case.element_bits)
+    there, back = both(case)
     found: dict[str, tuple[str, str, Any]] = {}
     src, dst = there[0].src, there[0].dst
-    found["triton"] = (round_trips(None, None, src, dst), "tensor", None)
-    choices = [(0, 0)]
-    choices += [(i, 0) for i in range(1, min(len(there), OTHERS + 1))]
-    choices += [(0, j) for j in range(1, min(len(back), OTHERS + 1))]
+    bits = opaque_bits(there[0], back[0])
+    native = round_trips(None, None, src, dst, opaque_bits=bits)
+    found["triton"] = (native, "tensor", None)
     form = form_of(there[0], back[0])
-    listed = [(form, i, j) for i, j in choices]
+    listed = [("ours", form, there[0], back[0])]
+    listed += [
+        (f"{i}/0", form, one, back[0])
+        for i, one in enumerate(there[1 : OTHERS + 1], start=1)
+    ]
+    listed += [
+        (f"0/{i}", form, there[0], one)
+        for i, one in enumerate(back[1 : OTHERS + 1], start=1)
+    ]
     if form != "memory" and there[0].swizzling and back[0].swizzling:
-        listed.append(("memory", 0, 0))
-    for form, i, j in listed:
-        one, other = there[i], back[j]
+        listed.append(("memory", "memory", there[0], back[0]))
+    if form == "tensor":
+        listed.append(("hardware", "hardware", there[0], back[0]))
+    if form == "memory":
+        small = [found_there[0] for found_there in both(case, SMALL)]
+        listed.append(("small", form_of(*small), *small))
+    for name, form, one, other in listed:
         facts = {
             "ways": [one.way, other.way],
             "counts": [one.counts, other.counts],
             "costs": [one.cost, other.cost],
+            "shared_bytes": [one.shared_bytes, other.shared_bytes],
         }
-        name = f"ours {i}/{j}"
-        name += " memory" if name in found else ""
         try:
             found[name] = (pair_text(one, other, form), form, facts)
         except Exception as error:
@@ -249,14 +288,13 @@ def copies(case: Case, emission: Emission) -> bool:
 def warm(case: Case) -> dict[str, str]:
     """Compile all variants of a case in this process; return what went wrong."""
     wrong = {}
-    there = plans(case.src, case.dst, case.element_bits)[0]
-    back = plans(case.dst, case.src, case.element_bits)[0]
+    there, back = (found[0] for found in both(case))
     form = form_of(there, back)
     for one in (there, back):
         emission = one.emit(form)
         fine = is_right(emission) if form == "hardware" else copies(case, emission)
         if not fine:
-            wrong["ours 0/0"] = "wrong output of one direction"
+            wrong["ours"] = "wrong output of one direction"
     for name, (text, form, _) in variants(case).items():
         if not text:
             wrong[name] = form
@@ -310,8 +348,8 @@ def speed(case: Case, wrong: dict[str, str], repeats: int) -> dict[str, Any]:
             "plan": found[name][2],
         }
     medians = {name: entry["us"] for name, entry in row["variants"].items()}
-    if "triton" in medians and "ours 0/0" in medians:
-        row["ratio"] = round(medians["ours 0/0"] / medians["triton"], 4)
+    if "triton" in medians and "ours" in medians:
+        row["ratio"] = round(medians["ours"] / medians["triton"], 4)
         best = min(us for name, us in medians.items() if name != "triton")
         row["best_ratio"] = round(best / medians["triton"], 4)
     return row
@@ -435,7 +473,7 @@ def show(row: dict[str, Any]) -> None:
         print(f"{row['case'][:60]:60} {row.get('error') or row['wrong']}"[:200])
         return
     entry = row["variants"]
-    ours, native = entry["ours 0/0"], entry["triton"]
+    ours, native = entry["ours"], entry["triton"]
     print(
         f"{row['case'][:52]:52} {row['element_bits']:2} {ours['us']:8.1f} "
         f"{native['us']:8.1f} {row['ratio']:.3f} {row['best_ratio']:.3f} "

@@ -6,9 +6,9 @@ their wavefronts, and barriers are counted in the PTX, less those of the same ke
 without a conversion, and weighted with the device table's costs. A selection of 64 bits
 counts as two, and a word that is put together from halves of two words as a byte
 permute. Conflicts are certified to be none where the layouts are ours, and taken as
-none for Triton. Arithmetic on the thread's index is listed but has no weight: it does
-not depend on data, and the assembler shares it with the rest of a kernel. The classes
-in the machine code are listed as well.
+none for Triton. Arithmetic that does not depend on loaded data, addresses and selectors
+of the thread, is listed but has no weight: loops do not repeat it. The classes in the
+machine code are listed as well.
 
     .venv/bin/python benchmarks/static_conversions.py [--wheel ../.oracle/3.9.0]
 
@@ -207,16 +207,44 @@ def rows() -> list[tuple[str, LinearLayout, LinearLayout, int]]:
 
 
 def counted(ptx: str) -> Counter[str]:
-    """Count the instructions of each class, and wavefronts without conflicts."""
+    """Count the instructions of each class, and wavefronts without conflicts.
+
+    What does not depend on loaded data is thread arithmetic, whatever its class.
+    """
     counts: Counter[str] = Counter()
     counts["prmt"] += mixed_packs(ptx)
+    data: set[str] = set()
     for line in ptx.splitlines():
+        made, used = operands(line)
+        moves = bool(used & data) or "ld.global" in line or "ld.shared" in line
+        moves = moves or "ldmatrix" in line
+        if moves:
+            data |= made
         for kind, pattern in CLASSES.items():
             if re.search(pattern, line):
+                if kind in ARITHMETIC and not moves:
+                    counts["thread"] += 1
+                    break
                 counts[kind] += 1 + (kind == "selp" and ".b64" in line)
                 counts["wavefronts"] += wavefronts(line)
                 break
     return counts
+
+
+ARITHMETIC = ("prmt", "selp", "alu")
+
+
+def operands(line: str) -> tuple[set[str], set[str]]:
+    """Return the registers that an instruction makes, and those that it reads."""
+    text = re.sub(r"//.*", "", line)
+    found = re.match(r"\s*(?:@!?\S+\s+)?([a-z][\w.:]*)\s+(.*);", text)
+    if not found or found[1].startswith((".", "st", "bar", "bra")):
+        return set(), set()
+    rest = found[2]
+    cut = rest.index("}") + 1 if rest.startswith("{") else rest.find(",")
+    name = r"%?\b[A-Za-z]+\d+\b"
+    first, second = rest[:cut], rest[cut:]
+    return set(re.findall(name, first)), set(re.findall(name, second))
 
 
 def mixed_packs(ptx: str) -> int:
@@ -338,9 +366,9 @@ def main() -> None:
             counts = counted(answer["ptx"])
             net = {
                 kind: max(0, counts[kind] - (base[0][kind] + base[1][kind]) // 2)
-                for kind in [*CLASSES, "wavefronts"]
+                for kind in [*CLASSES, "wavefronts", "thread"]
             }
-            thread_only = net.pop("alu")
+            thread_only = net.pop("thread")
             sides[side] = {
                 "counts": {kind: number for kind, number in net.items() if number},
                 "cost": cost(net, machine),

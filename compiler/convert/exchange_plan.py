@@ -76,6 +76,47 @@ def _within_warps(
 def _middles(
     layout: AffineLayout, other: AffineLayout, element_bits: int
 ) -> Iterator[AffineLayout]:
+    """Yield the layouts within warps of ``layout`` that may be better for memory."""
+    yield from _exchanged(layout, other, element_bits)
+    if element_bits in (8, 16):
+        yield from _turned(layout, other, element_bits)
+
+
+def _turned(
+    layout: AffineLayout, other: AffineLayout, element_bits: int
+) -> Iterator[AffineLayout]:
+    """Yield layouts that suit the transposed matrix instructions.
+
+    Those move rows of memory to lanes 2, 3 and 4, so registers of the other side that
+    are lanes here go there; for bytes, one more must be a register on both sides.
+    """
+    here = hardware_of(layout)
+    columns = list(layout.linear.columns)
+    first, last = here.registers, here.registers + here.lanes
+    if here.lanes != 5 or not first:
+        return
+    wanted = other.linear.columns[: hardware_of(other).registers]
+    if element_bits == 8 and not any(c in wanted for c in columns[:first]):
+        shared = [c for c in wanted if c and c in columns[first:last]]
+        if not shared:
+            return
+        lane = columns.index(shared[0], first)
+        columns[0], columns[lane] = columns[lane], columns[0]
+    lanes = columns[first:last]
+    rows = [c for c in wanted if c and c in lanes][:3]
+    if not rows:
+        return
+    others = [c for c in lanes if c not in rows]
+    spare = len(others) - 2
+    columns[first:last] = [*others[:2], *rows, *others[2 : 2 + spare]]
+    if columns != list(layout.linear.columns):
+        outs = dict(zip(layout.linear.out_names, layout.linear.out_bits, strict=True))
+        yield affine(here.dims, outs, columns, layout.packed_offset)
+
+
+def _exchanged(
+    layout: AffineLayout, other: AffineLayout, element_bits: int
+) -> Iterator[AffineLayout]:
     """Yield the layout with one, two, ... register and lane columns exchanged."""
     here = hardware_of(layout)
     columns = list(layout.linear.columns)

@@ -111,6 +111,10 @@ def side(
         fact.conflicts,
     )
     order = _order(address, vector, element_bits)
+    if _splits_words(
+        address, order[: Packing(element_bits).parts(hardware_of(address))]
+    ):
+        return None
     ordered = Side(address, instruction, order).to_memory().compose(address)
     parts = Packing(element_bits).parts(hardware_of(address))
     flips = address.packed_offset & (1 << min(len(vector), parts)) - 1
@@ -131,7 +135,17 @@ def _matrices(
         address.linear.columns,
     )
     found = matrix_access(whole, element_bits, transposed=kind == TRANSPOSED)
-    return found if isinstance(found, MatrixAccess) else None
+    if not isinstance(found, MatrixAccess):
+        return None
+    together = (*found.element_registers, *found.matrix_registers)
+    return None if _splits_words(address, together) else found
+
+
+def _splits_words(address: AffineLayout, registers: tuple[int, ...]) -> bool:
+    """Return whether registers that move together have different repetitions."""
+    offset_bits, repetition_bits, _ = address.linear.out_bits
+    repeated = ((1 << repetition_bits) - 1) << offset_bits
+    return any(address.linear.columns[bit] & repeated for bit in registers)
 
 
 def _order(

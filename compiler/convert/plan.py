@@ -14,7 +14,7 @@ from algebra.errors import OutOfRangeError
 from algebra.layout import LinearLayout
 from algebra.swizzle import Swizzling
 from algebra.verdict import Verdict
-from compiler.cost import Device, cost, device
+from compiler.cost import Device, cost, cycles, device
 
 from .copies import with_copies, without_copies
 from .exchange_plan import exchange_plans
@@ -35,7 +35,14 @@ from .steps import Registers, Select, Step
 from .warp_factors import Blocks, least_shuffles, with_full_rank, within_warp
 from .warp_plan import warp_plans
 from .words import Program
-from .work import estimate, runs_within_warp, work
+from .work import (
+    estimate,
+    instructions,
+    runs_within_warp,
+    spilled,
+    waits,
+    work,
+)
 
 if TYPE_CHECKING:
     from compiler.codegen.gluon.emission import Emission
@@ -43,6 +50,7 @@ if TYPE_CHECKING:
 ELEMENT_BITS = (8, 16, 32, 64, 128)
 WIDEST = 128
 PART = "part"
+RESIDENT_WARPS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +192,7 @@ def plan(
     target: str = "sm_90",
     *,
     shared_bytes: int | None = None,
+    resident_warps: int = RESIDENT_WARPS,
 ) -> Plan:
     """Return the cheapest plan to convert ``src`` to ``dst``.
 
@@ -197,6 +206,8 @@ def plan(
         target: ``"sm_80"``, ``"sm_90"``, ``"sm_100"`` or ``"gfx942"``.
         shared_bytes: Memory that the plan takes before it rather repeats; default:
             the target's [bytes].
+        resident_warps: Warps of a multiprocessor that convert at the same time; the
+            fewer, the more waiting counts.
 
     Raises:
         OutOfRangeError: ``element_bits`` isn't one of 8, 16, 32, 64, 128.
@@ -217,7 +228,14 @@ def plan(
     Source: Triton ``minimalCvtLayout``, ``getWarpLayoutConvertDecomposition``,
         ``optimalSwizzling``.
     """
-    return plans(src, dst, element_bits, target, shared_bytes=shared_bytes)[0]
+    return plans(
+        src,
+        dst,
+        element_bits,
+        target,
+        shared_bytes=shared_bytes,
+        resident_warps=resident_warps,
+    )[0]
 
 
 def plans(
@@ -227,6 +245,7 @@ def plans(
     target: str = "sm_90",
     *,
     shared_bytes: int | None = None,
+    resident_warps: int = RESIDENT_WARPS,
 ) -> list[Plan]:
     """Return all ways that are compared, the cheapest first.
 
@@ -257,8 +276,16 @@ def plans(
     else:
         for steps in warp_plans(full, element_bits):
             found.append(SharedPlan(steps, None, 0))
-    costs = [cost(estimate(one.steps, element_bits), goal) for one in found]
-    order = sorted(range(len(found)), key=costs.__getitem__)
+    counts = [estimate(one.steps, element_bits) for one in found]
+    for one, number in zip(found, counts, strict=True):
+        # a word that is put away and fetched takes two wavefronts
+        number["wavefronts"] += 2 * spilled(one.steps, element_bits)
+    costs = [
+        cycles(number, waits(one.steps), goal, resident_warps)
+        for one, number in zip(found, counts, strict=True)
+    ]
+    ranks = [(costs[i], instructions(counts[i])) for i in range(len(found))]
+    order = sorted(range(len(found)), key=ranks.__getitem__)
     others = tuple((way(found[i].steps), costs[i]) for i in order)
     least = None if full is None else least_shuffles(full, element_bits)
     return [

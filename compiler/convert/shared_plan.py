@@ -3,8 +3,8 @@
 Each way to store (``st.shared``, ``stmatrix``, its transposed form) is paired with each
 way to load. The swizzle is found for the two access patterns that result: a matrix
 instruction is an ordinary 128-bit access as the lanes that supply addresses see it.
-Where the memory would be larger than wanted, registers that both sides share become
-repetitions: part of the tile is stored and loaded at a time, with barriers between.
+Where the memory would be larger than wanted, part of the tile is stored and loaded at
+a time, with barriers between (``repetitions``).
 """
 
 from collections.abc import Iterator
@@ -14,12 +14,14 @@ from algebra.affine import AffineLayout
 from algebra.dims import OFFSET
 from algebra.errors import UnsupportedLayoutError
 from algebra.gauss import Echelon
+from algebra.layout import LinearLayout
 from algebra.matrix_instructions import row_access
 from algebra.swizzle import Swizzling, optimal_swizzle
 from compiler.cost.device import Device
 
 from .hardware import Hardware, hardware_of
 from .memory_side import MATRIX, PLAIN, TRANSPOSED, side, silent_bits
+from .repetitions import with_repetitions
 from .steps import SCOPES, Barrier, Load, Select, Step, Store
 
 
@@ -85,41 +87,56 @@ def _plan(
     kinds: tuple[str, str],
 ) -> SharedPlan | None:
     patterns = [
-        row_access(layout.linear, element_bits, transposed=kind == TRANSPOSED)
-        if kind != PLAIN
-        else layout.linear
-        for layout, kind in zip((src, dst), kinds, strict=True)
+        layout.linear
+        if kind == PLAIN
+        else row_access(
+            _shared_first(layout.linear, other.linear)
+            if kind == TRANSPOSED
+            else layout.linear,
+            element_bits,
+            transposed=kind == TRANSPOSED,
+        )
+        for layout, other, kind in zip((src, dst), (dst, src), kinds, strict=True)
     ]
     swizzling = optimal_swizzle(patterns[0], patterns[1], element_bits, device.banks)
-    memory = swizzling.memory
-    size = (element_bits << memory.get_in_dim_size_log2(OFFSET)) // 8
-    repeats = 0
-    while size > limit and repeats < swizzling.rep_bits:
-        size //= 2
-        repeats += 1
-    sides = [
-        side(
-            layout.linear,
-            start,
-            memory,
-            kind,
-            fact,
-            element_bits=element_bits,
-            repeats=repeats,
-            stores=stores,
+    size = (element_bits << swizzling.memory.get_in_dim_size_log2(OFFSET)) // 8
+    wanted = 0
+    while size >> wanted > limit:
+        wanted += 1
+    while True:
+        memory, repeats = with_repetitions(
+            swizzling.memory,
+            (src.linear, dst.linear),
+            wanted,
+            element_bits,
+            device.banks,
         )
-        for layout, start, kind, fact, stores in zip(
-            (src, dst),
-            (0, src.packed_offset ^ dst.packed_offset),
-            kinds,
-            swizzling.certificate.accesses,
-            (True, False),
-            strict=True,
+        store, load = (
+            side(
+                layout.linear,
+                start,
+                memory,
+                kind,
+                fact,
+                element_bits=element_bits,
+                repeats=repeats,
+                stores=stores,
+            )
+            for layout, start, kind, fact, stores in zip(
+                (src, dst),
+                (0, src.packed_offset ^ dst.packed_offset),
+                kinds,
+                swizzling.certificate.accesses,
+                (True, False),
+                strict=True,
+            )
         )
-    ]
-    store, load = sides
-    if store is None or load is None:
-        return None
+        if store is not None and load is not None:
+            break
+        if not repeats or kinds != (PLAIN, PLAIN):
+            return None
+        wanted = repeats - 1  # fewer, so that words stay whole
+    size >>= repeats
     silent = silent_bits(store.address)
     if silent and store.instruction.is_matrix:
         return None
@@ -136,6 +153,25 @@ def _plan(
     if load.packs:
         steps.append(Select(load.from_memory()))
     return SharedPlan(tuple(steps), swizzling, size)
+
+
+def _shared_first(layout: LinearLayout, other: LinearLayout) -> LinearLayout:
+    """Return a layout whose first register is one of the other's, if there is one.
+
+    Transposed bytes move in pairs, which should be neighbours on both sides.
+    """
+    columns = list(layout.columns)
+    registers = layout.in_bits[0]
+    wanted = other.columns[: other.in_bits[0]]
+    shared = [bit for bit in range(registers) if columns[bit] in wanted]
+    if not shared:
+        return layout
+    columns.insert(0, columns.pop(shared[0]))
+    return LinearLayout.from_columns(
+        dict(zip(layout.in_names, layout.in_bits, strict=True)),
+        dict(zip(layout.out_names, layout.out_bits, strict=True)),
+        columns,
+    )
 
 
 def _scopes(store: AffineLayout, load: AffineLayout, silent: int) -> tuple[str, str]:

@@ -11,6 +11,8 @@ from .memory_side import word_moves
 from .steps import Barrier, Load, Select, Shuffle, Step, Store
 from .words import Node, Prmt, Program, Selp, Shfl
 
+REGISTERS = 224
+"""32-bit registers of a thread, without those for addresses."""
 BARRIERS = {"warp": "bar.warp", "block": "bar.sync", "cluster": "bar.cluster"}
 
 
@@ -46,6 +48,47 @@ def estimate(steps: Sequence[Step], element_bits: int) -> Counter[str]:
             rounds, is_permute = _rounds(step, read, made)
             counts["prmt" if is_permute else "selp"] += rounds * words
     return +counts
+
+
+def waits(steps: Sequence[Step]) -> Counter[str]:
+    """Count what a warp waits for, one after the other.
+
+    Args:
+        steps: Steps of a plan.
+    """
+    counts: Counter[str] = Counter()
+    for step in steps:
+        match step:
+            case Shuffle():
+                counts["shfl"] += 1
+            case Load():
+                counts["pass"] += 1
+            case Barrier():
+                counts[BARRIERS[step.scope]] += 1
+    return counts
+
+
+def spilled(steps: Sequence[Step], element_bits: int) -> int:
+    """Return how many words do not fit in the registers of a thread.
+
+    Between selections and shuffles both files are alive; a store frees its file.
+
+    Args:
+        steps: Steps of a plan.
+        element_bits: Size of an element [bits].
+    """
+    packing = Packing(element_bits)
+    most = 0
+    for run in runs_within_warp(steps):
+        for step in run:
+            sizes = hardware_of(step.source), Hardware(*step.source.linear.out_bits)
+            most = max(most, sum(packing.words(here) for here in sizes))
+    return max(0, most - REGISTERS)
+
+
+def instructions(counts: Counter[str]) -> int:
+    """Return how many instructions a thread issues."""
+    return sum(number for kind, number in counts.items() if kind != "wavefronts")
 
 
 def operations(program: Program) -> Counter[str]:

@@ -24,3 +24,37 @@ def cost(counts: Counts, device: Device) -> float:
         12.0
     """
     return sum(number * device.cycles(kind) for kind, number in counts.items())
+
+
+PARTITIONS = 4
+"""Parts of a multiprocessor that issue on their own; a warp stays in one."""
+ISSUED = ("prmt", "selp", "alu")
+
+
+def cycles(counts: Counts, waits: Counts, device: Device, resident_warps: int) -> float:
+    """Return the cycles for one warp's share where few warps may be resident.
+
+    All warps are busy for their costs, and wait for their latencies at the same time.
+    Arithmetic of fewer warps than partitions leaves some of those idle.
+
+    Args:
+        counts: Instruction class -> number.
+        waits: Kind of wait -> number of one after the other.
+        device: Where it runs.
+        resident_warps: Warps of a multiprocessor that do the same at the same time.
+
+    Returns:
+        Time over the number of warps [cycles].
+
+    Example:
+        >>> from compiler.cost import device
+        >>> cycles({"shfl": 8}, {"shfl": 1}, device("sm_90"), 8)
+        11.0
+    """
+    idle = max(1.0, PARTITIONS / resident_warps)
+    busy = sum(
+        number * device.cycles(kind) * (idle if kind in ISSUED else 1)
+        for kind, number in counts.items()
+    )
+    waited = sum(number * device.latency(kind) for kind, number in waits.items())
+    return busy + waited / resident_warps

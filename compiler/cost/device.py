@@ -1,7 +1,8 @@
 """The devices that plans are made for, and what their instructions take.
 
 Costs are the cycles that a streaming multiprocessor is busy with one instruction of
-one warp; a barrier stands for the way through memory and back that it makes visible.
+one warp while all others are busy too. Latencies are what a warp waits for besides,
+while there is nothing else to do.
 ``origin`` says where a number comes from: ``"documented"`` (throughput
 table of the CUDA programming guide), ``"assumed"`` (a reasoned default until measured),
 or the name of the result file that a committed script wrote.
@@ -41,6 +42,7 @@ class Device:
         loads_matrices: Whether ``ldmatrix`` exists.
         stores_matrices: Whether ``stmatrix`` exists.
         costs: Instruction class -> cost.
+        latencies: Kind of wait -> latency.
     """
 
     name: str
@@ -51,10 +53,15 @@ class Device:
     loads_matrices: bool
     stores_matrices: bool
     costs: tuple[tuple[str, Constant], ...]
+    latencies: tuple[tuple[str, Constant], ...]
 
     def cycles(self, kind: str) -> float:
         """Return the cost of an instruction class [cycles]."""
         return dict(self.costs)[kind].cycles
+
+    def latency(self, kind: str) -> float:
+        """Return how long a warp waits at least [cycles]."""
+        return dict(self.latencies)[kind].cycles
 
 
 _MEASURED = "device_costs.json"
@@ -72,6 +79,15 @@ _HOPPER = (
     ("bar.sync", Constant(1.1, _MEASURED)),
     ("bar.cluster", Constant(64.0, "assumed")),
 )
+# alone, four warps: of a chain of shuffles; of a round of store and load less its
+# wavefronts; of a barrier less its cost
+_LATENCIES = (
+    ("shfl", Constant(24.0, _MEASURED)),
+    ("pass", Constant(29.0, _MEASURED)),
+    ("bar.warp", Constant(0.0, _MEASURED)),
+    ("bar.sync", Constant(15.0, _MEASURED)),
+    ("bar.cluster", Constant(200.0, "assumed")),
+)
 _AMD = (
     # ds_bpermute goes through the crossbar of the local data share
     ("shfl", Constant(2.0, "assumed")),
@@ -81,10 +97,10 @@ _AMD = (
 DEVICES = {
     device.name: device
     for device in (
-        Device("sm_80", 5, 32, 163 * KIB, 32 * KIB, True, False, _HOPPER),
-        Device("sm_90", 5, 32, 227 * KIB, 32 * KIB, True, True, _HOPPER),
-        Device("sm_100", 5, 32, 227 * KIB, 32 * KIB, True, True, _HOPPER),
-        Device("gfx942", 6, 32, 64 * KIB, 32 * KIB, False, False, _AMD),
+        Device("sm_80", 5, 32, 163 * KIB, 32 * KIB, True, False, _HOPPER, _LATENCIES),
+        Device("sm_90", 5, 32, 227 * KIB, 32 * KIB, True, True, _HOPPER, _LATENCIES),
+        Device("sm_100", 5, 32, 227 * KIB, 32 * KIB, True, True, _HOPPER, _LATENCIES),
+        Device("gfx942", 6, 32, 64 * KIB, 32 * KIB, False, False, _AMD, _LATENCIES),
     )
 }
 """Target name -> device."""

@@ -185,8 +185,8 @@ def test_other_offsets_are_no_rows(columns: list[int], reason: str) -> None:
         (3, 5, 64, False, "32 bits of a matrix, got 3 register bits of 64-bit"),
         (1, 5, 8, False, "32 bits of a matrix, got 1 register bits of 8-bit"),
         (3, 6, 16, False, "5 lane bits, got 6"),
-        (3, 5, 8, True, "16-bit elements, got 8"),
-        (3, 5, 64, True, "16-bit elements, got 64"),
+        (3, 5, 32, True, "moves 16 bits, got 32"),
+        (3, 5, 64, True, "moves 16 bits, got 64"),
     ],
 )
 def test_data_that_are_no_matrices(

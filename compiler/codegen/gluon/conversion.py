@@ -126,9 +126,9 @@ def core(prefix: str, made: Block, here: Hardware, element_bits: int) -> list[st
     cuts, joins = log2_parts(made.inputs, made.outputs)
     threads = 1 << here.threads
     lines = [f"x = x.to(gl.int{element_bits}, bitcast=True)"]
+    lines.append(f"x = gl.reshape(x, [{threads}, {1 << made.inputs + made.joined}])")
     if made.operand_bits != element_bits:
-        lines.append(f"x = x.to(gl.int{made.operand_bits})")
-    lines.append(f"x = gl.reshape(x, [{threads}, {1 << made.inputs}])")
+        lines += _joined(made, element_bits, threads)
     names = ["x"]
     size = made.inputs
     for _ in range(cuts):
@@ -141,6 +141,8 @@ def core(prefix: str, made: Block, here: Hardware, element_bits: int) -> list[st
             halves += [low, high]
         names = halves
     names = [f"x{index:0{cuts}b}" for index in range(1 << cuts)] if cuts else ["x"]
+    given = [f"given{index}" for index in range(-(-len(made.given) // made.pack))]
+    lines += _given(made, names[0], threads)
     results = [f"y{index:0{joins}b}" for index in range(1 << joins)] if joins else ["y"]
     kinds = ", ".join([f"gl.int{made.operand_bits}"] * len(results))
     dtype = f"({kinds})" if len(results) > 1 else kinds
@@ -148,10 +150,10 @@ def core(prefix: str, made: Block, here: Hardware, element_bits: int) -> list[st
         f"{', '.join(results)} = gl.inline_asm_elementwise(",
         f"    {prefix}_PTX,",
         f"    {prefix}_OPERANDS,",
-        f"    [{', '.join(names)}],",
+        f"    [{', '.join([*names, *given])}],",
         f"    dtype={dtype},",
         "    is_pure=False,",
-        f"    pack={1 << min(made.inputs, made.outputs)},",
+        f"    pack={made.pack},",
         ")",
     ]
     size = min(made.inputs, made.outputs)
@@ -162,8 +164,59 @@ def core(prefix: str, made: Block, here: Hardware, element_bits: int) -> list[st
             joined = f"gl.permute(gl.join({low}, {high}), [0, 2, 1])"
             lines.append(f"{stem} = gl.reshape({joined}, [{threads}, {2 << size}])")
         size += 1
-    lines.append(f"y = gl.reshape(y, [{threads << made.outputs}])")
     if made.operand_bits != element_bits:
-        lines.append(f"y = y.to(gl.int{element_bits})")
+        lines += _parted(made, element_bits, threads)
+    lines.append(f"y = gl.reshape(y, [{threads << made.outputs + made.parted}])")
     lines.append("y = y.to(dtype, bitcast=True)")
     return [f"    {line}" for line in lines]
+
+
+def _given(made: Block, like: str, threads: int) -> list[str]:
+    """Return lines that compute what a block takes from outside.
+
+    Register i of an operand holds its value i; what is selected by the number of a
+    register is known when the kernel is compiled.
+    """
+    if not made.given:
+        return []
+    lines = [
+        f"here: gl.constexpr = {like}.type.layout",
+        f"thread = gl.arange(0, {threads}, gl.SliceLayout(1, here))",
+        *made.computed,
+        f"register = gl.arange(0, {made.pack}, gl.SliceLayout(0, here))",
+        "register = gl.expand_dims(register, 0)",
+    ]
+    for index, name in enumerate(made.given):
+        tensor, place = divmod(index, made.pack)
+        rest = f"given{tensor}" if place else "0"
+        value = f"gl.expand_dims({name}, 1)"
+        lines.append(f"given{tensor} = gl.where(register == {place}, {value}, {rest})")
+    return lines
+
+
+def _joined(made: Block, element_bits: int, threads: int) -> list[str]:
+    """Return lines that join neighbouring elements to words."""
+    lines = ["x = x.to(gl.int32)"]
+    if made.joined:
+        lines.append(f"x = x & {(1 << element_bits) - 1}")
+    width = element_bits
+    for level in reversed(range(made.joined)):
+        half = 1 << made.inputs + level
+        lines += [
+            f"x, upper = gl.split(gl.reshape(x, [{threads}, {half}, 2]))",
+            f"x = x | (upper << {width})",
+        ]
+        width *= 2
+    return lines
+
+
+def _parted(made: Block, element_bits: int, threads: int) -> list[str]:
+    """Return lines that cut words to their elements."""
+    lines = []
+    width = element_bits << made.parted
+    for level in range(made.parted):
+        width //= 2
+        size = 2 << made.outputs + level
+        lines.append(f"y = gl.reshape(gl.join(y, y >> {width}), [{threads}, {size}])")
+    lines.append(f"y = y.to(gl.int{element_bits})")
+    return lines

@@ -127,6 +127,8 @@ class MemoryAccess:
         flips = (offset & moving) << self.shift
         low = flips & ALIGNMENT - 1
         base = self.assembly.linear(columns, self.shift)
+        if self.assembly.outside:
+            low = 0
         base = self.assembly.plus(base, flips ^ low)
         tile = self.assembly.make("mov.u32", "tile")
         base = self.assembly.plus(self.assembly.make("add.u32", base, tile), low)

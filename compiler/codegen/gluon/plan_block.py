@@ -3,7 +3,8 @@
 All registers of a thread are one pack, so the block sees the whole file: words of 32
 bits with as many elements as fit, or 64-bit elements. Where the two sides have
 different numbers of registers, the larger one comes in parts of equal size, each an
-operand of its own. Files of less than a word come with an element in each word.
+operand of its own. Where that would leave less than a word, words are made before the
+block, and taken apart after it.
 """
 
 from collections.abc import Sequence
@@ -29,6 +30,7 @@ from .memory_access import MemoryAccess
 
 WORD_BITS = 32
 WIDEST = 64
+MOST_GIVEN = 24
 STATIC_BYTES = 48 * 1024
 BARRIERS = {"warp": "bar.warp.sync 0xffffffff;", "block": "bar.sync 0;"}
 
@@ -41,8 +43,12 @@ class Block:
         text: The block; ``$0`` and so on are words, those of outputs first.
         constraints: Of the operands, in the same order.
         operand_bits: Size of an element of an operand [bits].
-        inputs: Log2 of the registers of a thread before [bits].
-        outputs: Log2 of the registers of a thread after [bits].
+        inputs: Log2 of the operand elements of a thread before [bits].
+        outputs: Log2 of the operand elements of a thread after [bits].
+        joined: Log2 of the elements that are joined to a word before [bits].
+        parted: Log2 of the elements that a word is cut to after [bits].
+        computed: Lines of Gluon that make values from ``thread``, before the block.
+        given: Names of those that are operands, as many to a tensor as a pack has.
     """
 
     text: str
@@ -50,6 +56,15 @@ class Block:
     operand_bits: int
     inputs: int
     outputs: int
+    joined: int = 0
+    parted: int = 0
+    computed: tuple[str, ...] = ()
+    given: tuple[str, ...] = ()
+
+    @property
+    def pack(self) -> int:
+        """Elements of an operand that one thread holds."""
+        return 1 << min(self.inputs, self.outputs)
 
 
 def block(
@@ -74,18 +89,39 @@ def block(
     _check(steps, element_bits, shared_bytes)
     merged = inside(steps)
     first, last = ends(merged)
-    alone = element_bits << min(first.registers, last.registers) < WORD_BITS
-    assembly = Assembly()
-    assembly.shared_bytes = shared_bytes
-    writer = _Writer(assembly, merged, element_bits)
-    constraints = writer.open(first, last, alone)
-    if repeated and shared_bytes:
-        scopes = [step.scope for step in merged if isinstance(step, Barrier)]
-        assembly.add(BARRIERS[max(scopes, key=SCOPES.index)])
-    writer.write()
-    writer.close(last, alone)
-    size = WORD_BITS if alone else element_bits
-    return Block(assembly.text(), constraints, size, first.registers, last.registers)
+    packing = Packing(element_bits)
+    joined = parted = 0
+    is_word = element_bits << min(first.registers, last.registers) < WORD_BITS
+    if is_word:
+        joined, parted = packing.parts(first), packing.parts(last)
+    inputs, outputs = first.registers - joined, last.registers - parted
+    pack = 1 << min(inputs, outputs)
+    for flips_outside in (True, False):
+        assembly = Assembly(True, flips_outside)
+        assembly.shared_bytes = shared_bytes
+        writer = _Writer(assembly, merged, element_bits)
+        constraints = writer.open(first, last)
+        if repeated and shared_bytes:
+            scopes = [step.scope for step in merged if isinstance(step, Barrier)]
+            assembly.add(BARRIERS[max(scopes, key=SCOPES.index)])
+        writer.write()
+        writer.close()
+        if len(assembly.given) <= MOST_GIVEN:
+            break
+    given = tuple(assembly.given)
+    operands = constraints.count("r") + constraints.count("l")
+    constraints += ",r" * (-(-len(given) // pack) * pack)
+    return Block(
+        assembly.text(operands),
+        constraints,
+        WORD_BITS if is_word else element_bits,
+        inputs,
+        outputs,
+        joined,
+        parted,
+        tuple(assembly.computed()),
+        given,
+    )
 
 
 def inside(steps: Sequence[Step]) -> tuple[Step, ...]:
@@ -143,11 +179,11 @@ class _Writer:
         self.words: list[str] = []
         self.outputs = 0
 
-    def open(self, first: Hardware, last: Hardware, alone: bool) -> str:
+    def open(self, first: Hardware, last: Hardware) -> str:
         """Take the operands; return their constraints."""
         wide = self.bits == WIDEST
         counts = [
-            1 << here.registers if alone or wide else self.packing.words(here)
+            1 << here.registers if wide else self.packing.words(here)
             for here in (last, first)
         ]
         self.outputs = counts[0]
@@ -157,28 +193,10 @@ class _Writer:
                 low, high = self.assembly.word(), self.assembly.word()
                 self.assembly.add(f"mov.b64 {{{low}, {high}}}, {operand};")
                 self.words += [low, high]
-        elif alone and self.packing.part_bits:
-            parts = self.packing.parts(first)
-            for start in range(0, len(operands), 1 << parts):
-                pieces = operands[start : start + (1 << parts)]
-                self.words.append(self._packed(pieces))
         else:
             self.words = operands
         kind = "l" if wide else "r"
         return ",".join([f"={kind}"] * counts[0] + [kind] * counts[1])
-
-    def _packed(self, pieces: Sequence[str]) -> str:
-        """Put elements that come one to a word together."""
-        size = self.bits // 8
-        words = list(pieces)
-        while len(words) > 1:
-            selector = "0x5410" if size == 2 else "0x0040"
-            words = [
-                self.assembly.make("prmt.b32", low, high, selector)
-                for low, high in zip(words[::2], words[1::2], strict=True)
-            ]
-            size *= 2
-        return words[0]
 
     def write(self) -> None:
         """Write all steps."""
@@ -205,21 +223,15 @@ class _Writer:
         if filling is not None:
             self.words = filling
 
-    def close(self, last: Hardware, alone: bool) -> None:
+    def close(self) -> None:
         """Give the words to the operands."""
         if self.bits == WIDEST:
             for index in range(self.outputs):
                 low, high = self.words[2 * index : 2 * index + 2]
                 self.assembly.add(f"mov.b64 ${index}, {{{low}, {high}}};")
             return
-        parts = self.packing.parts(last) if alone else 0
-        for index in range(self.outputs):
-            word = self.words[index >> parts]
-            distance = (index & (1 << parts) - 1) * self.bits
-            if distance:
-                self.assembly.add(f"shr.u32 ${index}, {word}, {distance};")
-            else:
-                self.assembly.add(f"mov.b32 ${index}, {word};")
+        for index, word in enumerate(self.words):
+            self.assembly.add(f"mov.b32 ${index}, {word};")
 
 
 def log2_parts(before: int, after: int) -> tuple[int, int]:

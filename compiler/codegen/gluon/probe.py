@@ -86,6 +86,8 @@ def round_trips(
     back: "Emission | None",
     src: AffineLayout,
     dst: AffineLayout,
+    *,
+    opaque_bits: int = 0,
 ) -> str:
     """Return a module with ``probe(source, target, rounds)``, to time conversions.
 
@@ -98,6 +100,8 @@ def round_trips(
             form if the other one is.
         src: Source layout.
         dst: Destination layout.
+        opaque_bits: Size of an element, if a move that the compiler cannot see through
+            is to keep it from cancelling the selections of both ways; else 0 [bits].
     """
     parts = [e.text for e in (there, back) if e is not None] or [HEADER]
     hardware = there is not None and there.form == "hardware"
@@ -131,12 +135,26 @@ def round_trips(
         *memories,
         "    for _ in range(rounds):",
         f"        y = {calls[0]}",
+        *_opaque("y", opaque_bits),
         f"        x = {calls[1]}",
+        *_opaque("x", opaque_bits),
         *_places(src, "SRC", hardware),
         "    gl.store(target + index, x)",
         "",
     ]
     return "\n".join(lines)
+
+
+def _opaque(name: str, element_bits: int) -> list[str]:
+    """Return a line that moves a value where the compiler cannot see through it."""
+    if not element_bits:
+        return []
+    kind, width = ("l", 64) if element_bits == 64 else ("r", 32)
+    return [
+        f'        {name} = gl.inline_asm_elementwise("mov.b{width} $0, $1;", '
+        f'"={kind},{kind}", [{name}], dtype={name}.dtype, is_pure=False, '
+        f"pack={max(1, width // element_bits)})"
+    ]
 
 
 def takes_memory(text: str) -> bool:

@@ -62,3 +62,27 @@ def test_programs() -> None:
     assert text.count("shfl.sync.idx.b32") == 1
     assert "selp.b32" in text and text.count("prmt.b32") == 3
     assert "0x1054, 0x5410" in text
+
+
+def test_values_of_the_thread_may_come_from_outside() -> None:
+    made = Assembly(outside=True)
+    base = made.linear([2, 4, 0])
+    made.add(f"st.shared.b32 [{base}], $0;")
+    assert made.given == [base]
+    assert made.computed() == ["t0 = thread + 0", "t1 = t0 & 3", "t2 = t1 << 1"]
+    assert "mov.b32 t2, $7;" in made.text(7) and "%tid" not in made.text(7)
+
+
+def test_flips_may_stay_inside() -> None:
+    made = Assembly(outside=True, flips_outside=False)
+    base = made.linear([2])
+    assert made.plus(base, 4) == made.plus(base, 4) == "w0"
+    assert made.lines == [f"xor.b32 w0, {base}, 4;"]
+
+
+def test_selectors_from_outside() -> None:
+    made = Assembly(outside=True)
+    nodes = (Input(0), Prmt(0, 0, 0x5410, ((1, 0x4444), (3, 0x1111))))
+    made.run(Program(5, 1, nodes, (1,)), ["$1"])
+    assert any("gl.where" in line for line in made.computed())
+    assert made.text(2).count("prmt.b32") == 1

@@ -36,19 +36,39 @@ def test_wide_elements_are_two_words() -> None:
     assert text.count("mov.b64 {") == 2 and text.count("mov.b64 $") == 2
 
 
-def test_small_files_come_with_an_element_a_word() -> None:
+def test_small_files_are_made_words_before() -> None:
     found = plan(flat([32], LANES), flat([1], [32, *LANES[1:]]), 8)
     made = block(found.steps, 8)
-    assert made.operand_bits == 32
-    assert made.constraints == "=r,=r,r,r"
-    assert "prmt" in made.text
+    assert (made.operand_bits, made.joined, made.parted) == (32, 1, 1)
+    assert (made.inputs, made.outputs) == (0, 0)
+    assert made.constraints.startswith("=r,r,r")
+    assert made.constraints.count("=") == 1 and "prmt" in made.text
+    assert len(made.given) == made.constraints.count("r") - 2
+
+
+def test_what_depends_on_the_thread_is_computed_before() -> None:
+    found = plan(flat([32], LANES, [64]), flat([64], LANES, [32]), 32)
+    made = block(found.steps, 32, shared_bytes=found.shared_bytes)
+    assert made.given and "%tid" not in made.text
+    assert any("thread" in line for line in made.computed)
+    for position, name in enumerate(made.given):
+        assert f"mov.b32 {name}, ${4 + position};" in made.text
+
+
+def test_many_addresses_are_flipped_inside() -> None:
+    rows = [1 << bit for bit in range(5)]
+    src = flat(rows, [32, 64, 128, 256, 512], [1024])
+    dst = flat([1024, *rows[1:]], [32, 64, 128, 256, 512], [1])
+    found = plan(src, dst, 32)
+    made = block(found.steps, 32, shared_bytes=found.shared_bytes)
+    assert len(made.given) <= 24
 
 
 def test_numbers_of_registers_may_differ() -> None:
     found = plan(flat([32, 0], LANES), flat([1], [32, *LANES[1:]]), 32)
     made = block(found.steps, 32)
     assert (made.inputs, made.outputs) == (2, 1)
-    assert made.constraints == "=r,=r,r,r,r,r"
+    assert made.constraints.startswith("=r,=r,r,r,r,r,r")
     assert log2_parts(2, 1) == (1, 0) and log2_parts(0, 2) == (0, 2)
 
 
