@@ -11,16 +11,18 @@ from typing import Final
 
 from compiler.errors import BuildError
 from compiler.ir.expression import INDEX, Expression, make, nodes
-from compiler.ir.index import constant_value, digit
+from compiler.ir.index import constant_value, digit, index
 from compiler.ir.ranges import Ranges
 
 from . import library
 from .flat import expressions
 from .operations import operands, operation
-from .plan import Plan, TileAxis, programs_of, rounded
+from .plan import Plan, TileAxis, block_of, lane_of, programs_of, rounded
 from .spelling import TYPES, atom, constant, identifier
 
 _INT32: Final = 1 << 31
+
+_COMPARISONS: Final = ("eq", "ne", "lt", "le", "gt", "ge")
 
 Guards = tuple[Expression, ...]
 
@@ -39,6 +41,7 @@ class Emitter:
         lines: What is printed so far.
         functions: Names of library functions that were used.
         asserts: Whether an index is checked when the kernel runs.
+        inverses: Float32 values in [1, 2**126), or NaN, with known inverses.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -51,6 +54,7 @@ class Emitter:
         self.symbols: dict[Expression, str] = {}
         self.indent = 1
         self.eviction = ""
+        self.inverses: dict[Expression, str] = {}
         self._scopes: list[dict[tuple[Expression, Guards], str]] = [{}]
         self._locals: dict[Expression, tuple[str, frozenset[str]]] = {}
         self._dims: dict[Expression, frozenset[str]] = {}
@@ -59,11 +63,14 @@ class Emitter:
         self._reads: dict[Expression, frozenset[str]] = {}
         self._stored: dict[str, tuple[Expression, str]] = {}
         self._axes = {axis.digit: axis for axis in plan.tile}
+        self._axes.update({lane_of(axis): axis for axis in plan.tile})
         self._programs = programs_of(plan)
+        self._blocks = {block_of(axis): axis for axis in plan.independent}
         extents = {axis.digit: axis.extent for axis in plan.programs}
         for axis in plan.tile:
             extents[axis.digit] = rounded(axis.extent, axis.block)
-            extents[digit(f"{axis.name}_block")] = axis.blocks
+            extents[block_of(axis)] = axis.blocks
+            extents[lane_of(axis)] = index(axis.block)
         extents[digit("program")] = plan.grid
         self._ranges = Ranges(extents)
         self._uses = _count_uses(plan)
@@ -138,7 +145,9 @@ class Emitter:
             if node.op == "local":
                 found = self._local(node)[1]
             elif node.op == "digit":
-                found = frozenset((str(node.data),) if node in self._axes else ())
+                found = frozenset(
+                    (self._axes[node].name,) if node in self._axes else ()
+                )
             else:
                 found = frozenset().union(*(self._dims[arg] for arg in node.args))
             self._dims[node] = found
@@ -208,30 +217,47 @@ class Emitter:
         self._scopes[0][digit("program"), ()] = "program"
         for name, place in self._programs.items():
             text = self.value(place)
-            tiled = self._axes.get(digit(str(name.data).removesuffix("_block")))
+            tiled = self._blocks.get(name)
             fresh = self.name(str(name.data))
             self.line(f"{fresh} = {text}")
             self._scopes[0][name, ()] = fresh
-            if tiled is not None and str(name.data).endswith("_block"):
+            if tiled is not None:
                 self.coordinate(tiled, f"{fresh} * {tiled.name.upper()}BLOCK")
         reduced = self.plan.reduced
         if reduced is not None and self.plan.persistent:
             self.coordinate(reduced, "")
 
-    def coordinate(self, axis: TileAxis, start: str) -> None:
-        """Print the coordinates of a tile along an axis, and its mask."""
-        block = f"{axis.name.upper()}BLOCK"
-        lanes = f"tl.arange(0, {block})"
+    def loop(self) -> None:
+        """Print the head of a loop over tiles along ``r``, and enter it."""
+        reduced = self.plan.reduced
+        assert reduced is not None
+        start = self.name("start")
+        extent = self.value(reduced.extent)
+        self.line(f"for {start} in range(0, {extent}, RBLOCK):")
+        self.open()
+        tile = block_of(reduced)
+        if tile in self._uses:
+            self.line(f"{tile.data} = {start} // RBLOCK")
+            self._scopes[-1][tile, ()] = str(tile.data)
+        self.coordinate(reduced, start)
+
+    def lanes(self, axis: TileAxis) -> str:
+        """Return the numbers of a tile's points along an axis, spread over the tile."""
+        lanes = f"tl.arange(0, {axis.name.upper()}BLOCK)"
         if self.is_wide(axis.digit):
             lanes = f"{lanes}.to(tl.int64)"
-        names = [a.name for a in self.plan.tile]
-        if len(names) > 1:
-            place = names.index(axis.name)
-            lanes += (
-                "["
-                + ", ".join(":" if i == place else "None" for i in range(len(names)))
-                + "]"
-            )
+        if len(self.plan.tile) > 1:
+            spread = [":" if a is axis else "None" for a in self.plan.tile]
+            lanes += f"[{', '.join(spread)}]"
+        return lanes
+
+    def coordinate(self, axis: TileAxis, start: str) -> None:
+        """Print the coordinates of a tile along an axis, and its mask."""
+        lanes = self.lanes(axis)
+        lane = lane_of(axis)
+        if start and lane in self._uses:
+            self.line(f"{axis.name}_lane = {lanes}")
+            self._scopes[-1][lane, ()] = lanes = f"{axis.name}_lane"
         text = f"{start} + {lanes}" if start else lanes
         self.line(f"{axis.name} = {text}")
         self._scopes[-1][axis.digit, ()] = axis.name
@@ -266,7 +292,22 @@ class Emitter:
             elif node not in seen and self._find(node, guards) is None:
                 seen.add(node)
                 stack.append((node, True))
-                stack.extend((arg, False) for arg in reversed(operands(node)))
+                stack.extend((a, False) for a in reversed(self._operands(node)))
+
+    def _operands(self, node: Expression) -> tuple[Expression, ...]:
+        """Return the operands to print: indices compare as they are, in int32."""
+        found = operands(node)
+        if node.op not in _COMPARISONS or node.args[0].dtype != "int64":
+            return found
+        narrow: list[Expression] = []
+        for arg in node.args:
+            if arg.op == "from_index" and not self.is_wide(arg.args[0]):
+                narrow.append(arg.args[0])
+            elif arg.op == "constant" and abs(int(str(arg.data))) < _INT32:
+                narrow.append(index(int(str(arg.data))))
+            else:
+                return found
+        return tuple(narrow)
 
     def _key(self, node: Expression, guards: Guards) -> tuple[Expression, Guards]:
         if guards and not self._is_guarded(node):
@@ -334,7 +375,7 @@ class Emitter:
                 inner = f"tl.full((), {inner}, tl.int64)"
             text = f"{inner}.to({TYPES[node.dtype]})"
         else:
-            args = [self.value(arg, guards) for arg in operands(node)]
+            args = [self.value(arg, guards) for arg in self._operands(node)]
             text = operation(self, node, args)
         if node.dtype == INDEX and self._uses.get(node, 0) <= 1:
             self._scopes[-1][key] = text
@@ -406,6 +447,15 @@ class Emitter:
         self.line(f"{fresh} = {fresh}.to(tl.{width})")
         return fresh
 
+    def _in_loop(self, root: Expression) -> bool:
+        """Return whether a value changes from tile to tile of the loop over ``r``."""
+        reduced = self.plan.reduced
+        assert reduced is not None
+        if reduced.name in self.dims(root):
+            return True
+        tile = block_of(reduced)
+        return tile in self._uses and any(node is tile for node in nodes(root))
+
     def hoist(self, roots: Sequence[Expression]) -> None:
         """Print before a loop over ``r`` what does not depend on it."""
         reduced = self.plan.reduced
@@ -417,7 +467,7 @@ class Emitter:
             if node in seen or node.op in ("constant", "digit", "local", "symbol"):
                 continue
             seen.add(node)
-            if reduced.name in self.dims(node):
+            if self._in_loop(node):
                 stack.extend(operands(node))
             elif node.dtype != INDEX or self._uses.get(node, 0) > 1:
                 self.value(node)

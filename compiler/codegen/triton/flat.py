@@ -6,7 +6,7 @@ through their row-major position, which is tested by substitution, so the merged
 equals the given one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from compiler.ir.expression import Expression, make, nodes, rewrite
@@ -109,24 +109,39 @@ def simplified(
     kernel: Kernel, ranges: Ranges, digits: dict[Expression, Expression]
 ) -> Kernel:
     """Return the kernel with digits replaced and indices simplified in the ranges."""
-    done: dict[int, Expression] = {}
+    changed = _rewritten(kernel, lambda node: digits.get(node, node))
+    return with_indices(changed, lambda place: recombined(ranges.simplify(place)))
 
-    def change(node: Expression) -> Expression:
+
+def with_indices(kernel: Kernel, change: Callable[[Expression], Expression]) -> Kernel:
+    """Return the kernel with its addresses, and indices as values, changed."""
+
+    def changed(node: Expression) -> Expression:
         if node.op in ("load", "from_index"):
-            place = (recombined(ranges.simplify(node.args[0])),)
-            return make(node.op, place, node.dtype, node.data)
-        return digits.get(node, node)
+            return make(node.op, (change(node.args[0]),), node.dtype, node.data)
+        return node
 
-    stages: list[Stage] = []
-    for stage in kernel.stages:
-        parts = [rewrite(part, change, done) for part in expressions(stage)]
-        stage = with_expressions(stage, parts)
-        if isinstance(stage, Store):
-            stage = replace(
-                stage, target=(recombined(ranges.simplify(stage.target[0])),)
+    kernel = _rewritten(kernel, changed)
+    stages = tuple(
+        replace(stage, target=(change(stage.target[0]),))
+        if isinstance(stage, Store)
+        else stage
+        for stage in kernel.stages
+    )
+    return replace(kernel, stages=stages)
+
+
+def _rewritten(kernel: Kernel, change: Callable[[Expression], Expression]) -> Kernel:
+    done: dict[int, Expression] = {}
+    return replace(
+        kernel,
+        stages=tuple(
+            with_expressions(
+                stage, [rewrite(part, change, done) for part in expressions(stage)]
             )
-        stages.append(stage)
-    return replace(kernel, stages=tuple(stages))
+            for stage in kernel.stages
+        ),
+    )
 
 
 def _without_units(kernel: Kernel) -> Kernel:

@@ -55,6 +55,18 @@ def erf_plus_one(x):
 
 
 @triton.jit
+def quotient_by(a, b, inverse):
+    """Return a / b, rounded once, for 1 <= b < 2**126 and its rounded inverse.
+
+    One step of Newton's method with exact remainder corrects the product with the
+    inverse (P. Markstein, 1990); a quotient below 2**-126 may be off by its last bit.
+    """
+    quotient = a * inverse
+    rest = tl.fma(-quotient, b, a)
+    return tl.fma(rest, inverse, quotient)
+
+
+@triton.jit
 def floor_divide(a, b):
     """Return the floor of the quotient of signed integers."""
     quotient = a // b

@@ -1,5 +1,6 @@
 """Scalar operations as Triton text: the table's templates, and some by hand."""
 
+import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
@@ -48,6 +49,15 @@ def _is_float(node: Expression) -> bool:
 
 
 def _divide(emitter: "Emitter", node: Expression, args: list[str]) -> str:
+    divisor = node.args[1]
+    if divisor.op == "constant":
+        mantissa, exponent = math.frexp(float(str(divisor.data)))
+        if abs(mantissa) == 0.5 and abs(exponent) < 100:
+            return f"{args[0]} * {atom(repr(1 / float(str(divisor.data))))}"
+    inverse = emitter.inverses.get(divisor)
+    if inverse is not None:
+        name = emitter.function("quotient_by")
+        return f"{name}({args[0]}, {args[1]}, {inverse})"
     if node.dtype == "float64":
         return f"{args[0]} / {args[1]}"
     return f"tl.div_rn({args[0]}, {args[1]})"

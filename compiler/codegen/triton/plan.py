@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from compiler.ir.expression import Expression, loads, nodes
+from compiler.ir.expression import Expression, loads, nodes, substitute
 from compiler.ir.index import (
     Index,
     add,
@@ -26,8 +26,9 @@ from compiler.ir.index import (
 )
 from compiler.ir.kernel import Kernel, Prefix, Store
 from compiler.ir.node import Axis
+from compiler.ir.ranges import Ranges
 
-from .flat import expressions, flattened, replaced
+from .flat import expressions, flattened, recombined, replaced, with_indices
 from .spelling import WIDTHS
 
 PERSISTENT: Final = 16384
@@ -144,9 +145,48 @@ def plan(kernel: Kernel) -> Plan:
     Sizes that are not constants count as large.
     """
     kernel = flattened(kernel)
-    if kernel.inner:
-        return _plan_reduction(kernel)
-    return _plan_pointwise(kernel)
+    found = _plan_reduction(kernel) if kernel.inner else _plan_pointwise(kernel)
+    return tiles_apart(found)
+
+
+def block_of(axis: TileAxis) -> Expression:
+    """Return the digit that counts tiles along an axis."""
+    return digit(f"{axis.name}_block")
+
+
+def lane_of(axis: TileAxis) -> Expression:
+    """Return the digit that counts points of a tile along an axis."""
+    return digit(f"{axis.name}_lane")
+
+
+def tiles_apart(plan: Plan) -> Plan:
+    """Write divided coordinates as tile and lane: many quotients become scalars.
+
+    Law: ``x == x_block * XBLOCK + x_lane``. Only indices that divide or take a
+    remainder of a coordinate change.
+    """
+    split = {
+        axis.digit: add(mul(block_of(axis), axis.block), lane_of(axis))
+        for axis in plan.tile
+        if not (axis is plan.reduced and plan.persistent)
+    }
+    extents: dict[Expression, Index] = {a.digit: a.extent for a in plan.programs}
+    for axis in plan.tile:
+        extents[axis.digit] = axis.extent
+        extents[block_of(axis)] = axis.blocks
+        extents[lane_of(axis)] = axis.block
+    ranges = Ranges(extents)
+    done: dict[Expression, Expression] = {}
+
+    def apart(index: Expression) -> Expression:
+        if index not in done:
+            divided = [n for n in nodes(index) if n.op in ("floordiv", "mod")]
+            found = [d for d in split if any(_mentions(n, d) for n in divided)]
+            changed = substitute(index, {d: split[d] for d in found})
+            done[index] = recombined(ranges.simplify(changed)) if found else index
+        return done[index]
+
+    return replace(plan, kernel=with_indices(plan.kernel, apart))
 
 
 def _size(extents: Sequence[Index]) -> int:
@@ -363,7 +403,7 @@ def programs_of(plan: Plan) -> dict[Expression, Expression]:
     extents += [axis.blocks for axis in independent]
     places = unflatten(digit("program"), extents) if extents else []
     names = [axis.digit for axis in plan.programs]
-    names += [digit(f"{axis.name}_block") for axis in independent]
+    names += [block_of(axis) for axis in independent]
     return dict(zip(names, places, strict=True))
 
 

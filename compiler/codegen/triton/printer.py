@@ -12,7 +12,7 @@ from compiler.ir.kernel import Kernel, Prefix, Reduction, Stage, Store
 from . import library
 from .emitter import Emitter
 from .flat import expressions
-from .plan import Plan, TileAxis, plan
+from .plan import Plan, plan
 from .reducing import (
     Loop,
     accumulate,
@@ -238,8 +238,6 @@ def _print_looped(emitter: Emitter) -> None:
 
 
 def _print_pass(emitter: Emitter, step: _Pass) -> None:
-    reduced = emitter.plan.reduced
-    assert reduced is not None
     sums: list[tuple[Reduction, Loop]] = []
     carried: dict[int, list[str]] = {}
     for stage in step.stages:
@@ -257,7 +255,7 @@ def _print_pass(emitter: Emitter, step: _Pass) -> None:
             for result, dtype in zip(stage.results, stage.dtypes, strict=True):
                 emitter.bind(result, dtype, "", emitter.all_dims)
     emitter.hoist([part for stage in step.stages for part in expressions(stage)])
-    _loop_header(emitter, reduced)
+    emitter.loop()
     for stage in step.stages:
         if isinstance(stage, Reduction):
             accumulate(emitter, stage, next(x for s, x in sums if s is stage))
@@ -268,14 +266,6 @@ def _print_pass(emitter: Emitter, step: _Pass) -> None:
     emitter.close()
     for stage, loop in sums:
         finish(emitter, stage, loop)
-
-
-def _loop_header(emitter: Emitter, reduced: TileAxis) -> None:
-    start = emitter.name("start")
-    extent = emitter.value(reduced.extent)
-    emitter.line(f"for {start} in range(0, {extent}, RBLOCK):")
-    emitter.open()
-    emitter.coordinate(reduced, start)
 
 
 def _module(emitter: Emitter, kernel: Kernel) -> Printed:

@@ -4,11 +4,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from compiler.errors import BuildError
-from compiler.ir.expression import Expression
+from compiler.ir.expression import Expression, make, nodes
+from compiler.ir.index import floordiv, mul, sub
 from compiler.ir.kernel import Prefix, Reduction
 from compiler.ir.operations import type_class
 
 from .emitter import Emitter
+from .flat import expressions
 from .spelling import TYPES, atom, constant, neutral
 
 _LARGEST: Final = {"int32": (1 << 31) - 1, "int64": (1 << 63) - 1}
@@ -177,6 +179,19 @@ def _persistent_softmax(emitter: Emitter, stage: Reduction) -> None:
         stage.results, (greatest, total), stage.dtypes, strict=True
     ):
         emitter.bind(result, dtype, name, dims)
+    _invert(emitter, stage, total)
+
+
+def _invert(emitter: Emitter, stage: Reduction, total: str) -> None:
+    """Print the inverse of a sum of exponentials, of which the greatest is 1."""
+    divisor = make("local", (), stage.dtypes[1], stage.results[1])
+    kernel = emitter.plan.kernel
+    roots = [part for s in kernel.stages for part in expressions(s)]
+    divides = any(n.op == "truediv" and n.args[1] is divisor for n in nodes(*roots))
+    if divides and divisor.dtype == "float32":
+        name = emitter.name(f"{total}_inverse")
+        emitter.line(f"{name} = tl.div_rn(1.0, {total})")
+        emitter.inverses[divisor] = name
 
 
 def accumulators(emitter: Emitter, stage: Reduction) -> Loop:
@@ -197,7 +212,7 @@ def accumulators(emitter: Emitter, stage: Reduction) -> Loop:
         return Loop((best, base[0]), (start, place))
     if kind == "welford":
         zero = _filled(emitter, "0.0", dtype)
-        return Loop(tuple(base), (zero, zero, zero))
+        return Loop(tuple(base), (zero, zero, f"tl.full((), 0, {TYPES[dtype]})"))
     if kind == "online_softmax":
         low = "-3.4028234663852886e+38" if dtype == "float32" else repr(-1.7e308)
         zero = _filled(emitter, "0.0", dtype)
@@ -255,25 +270,35 @@ def accumulate(emitter: Emitter, stage: Reduction, loop: Loop) -> None:
 
 
 def _welford_step(emitter: Emitter, text: str, loop: Loop, inside: str) -> None:
+    """Print a step of Welford's method; the count is the number of the step."""
     mean, squares, count = loop.names
-    fresh = [
-        emitter.name(f"{name}_next") for name in ("value", "count", "delta", "mean")
-    ]
-    value, more, delta, moved = fresh
+    words = ("value", "delta", "mean")
+    value, delta, moved = (emitter.name(f"{word}_next") for word in words)
     emitter.line(f"{value} = {text}")
-    one = f"tl.where({inside}, 1.0, 0.0)" if inside else "1.0"
-    emitter.line(f"{more} = {count} + {one}")
+    emitter.line(f"{count} += 1.0")
     emitter.line(f"{delta} = {value} - {mean}")
-    share = f"{delta} / tl.maximum({more}, 1.0)" if inside else f"{delta} / {more}"
-    emitter.line(f"{moved} = {mean} + {share}")
+    emitter.line(f"{moved} = {mean} + {delta} * (1.0 / {count})")
     grown = f"{squares} + {delta} * ({value} - {moved})"
     if inside:
-        emitter.line(f"{squares} = tl.where({inside}, {grown}, {squares})")
-        emitter.line(f"{mean} = tl.where({inside}, {moved}, {mean})")
-    else:
-        emitter.line(f"{squares} = {grown}")
-        emitter.line(f"{mean} = {moved}")
-    emitter.line(f"{count} = {more}")
+        grown = f"tl.where({inside}, {grown}, {squares})"
+        moved = f"tl.where({inside}, {moved}, {mean})"
+    emitter.line(f"{squares} = {grown}")
+    emitter.line(f"{mean} = {moved}")
+
+
+def _welford_counts(emitter: Emitter, count: str, dtype: str) -> str:
+    """Print how many values each lane took: one less where the last tile ends early."""
+    reduced = emitter.plan.reduced
+    assert reduced is not None
+    text = f"tl.full({emitter.shape()}, {count}, {TYPES[dtype]})"
+    if not reduced.exact:
+        start = mul(floordiv(sub(reduced.extent, 1), reduced.block), reduced.block)
+        place = f"{atom(emitter.value(start))} + {emitter.lanes(reduced)}"
+        outside = f"{place} >= {atom(emitter.value(reduced.extent))}"
+        text = f"{count} - tl.where({outside}, 1.0, 0.0)"
+    name = emitter.name(f"{count}_each")
+    emitter.line(f"{name} = tl.broadcast_to({text}, {emitter.shape()})")
+    return name
 
 
 def finish(emitter: Emitter, stage: Reduction, loop: Loop) -> None:
@@ -284,7 +309,10 @@ def finish(emitter: Emitter, stage: Reduction, loop: Loop) -> None:
         found = reduce_text(emitter, loop.names[0], extreme, "int32")
         _bind(emitter, stage, [f"{found} != 0"])
         return
-    results = reduce_tile(emitter, stage, list(loop.names))
+    lanes = list(loop.names)
+    if kind == "welford":
+        lanes[2] = _welford_counts(emitter, lanes[2], dtype)
+    results = reduce_tile(emitter, stage, lanes)
     if kind in ("argmax", "argmin"):
         results = [f"{results[1]}.to(tl.int64)"]
     if kind == "online_softmax":
@@ -299,6 +327,9 @@ def finish(emitter: Emitter, stage: Reduction, loop: Loop) -> None:
             f"tl.where({infinite}, {wrong}, {total}).to({TYPES[dtype]})",
         ]
     _bind(emitter, stage, results)
+    if kind == "online_softmax":
+        local = make("local", (), stage.dtypes[1], stage.results[1])
+        _invert(emitter, stage, emitter.value(local))
 
 
 def scan_tile(emitter: Emitter, stage: Prefix, carry: list[str] | None) -> None:

@@ -592,3 +592,23 @@ def test_checks_of_indices_reach_the_ptx() -> None:
     built = TritonKernel(print_kernel(kernel))
     assert built.parameters == ("at", "a", "out")
     assert "__assertfail" in built.compile(arch=90).asm["ptx"]
+
+
+def test_loops_with_a_rest_compile_for_sm_90() -> None:
+    """All reducers and a scan over a length that no tile divides."""
+    buffers = {"a": Buffer("a", "float32", (index(50), index(40001)), "cuda:0")}
+    value = load("a", (X, Y), "float32")
+    stages: list[Stage] = []
+    for reducer in (*REDUCERS, "welford", "online_softmax"):
+        count = {"welford": 3, "online_softmax": 2}.get(reducer, 1)
+        dtype = "int64" if reducer.startswith("arg") else "float32"
+        names = tuple(f"{reducer}_{i}" for i in range(count))
+        stages.append(Reduction(names, reducer, (value,), (dtype,) * count))
+        buffers[reducer] = Buffer(reducer, dtype, (index(50),), "cuda:0")
+        stages.append(Store(reducer, (X,), local(names[-1], dtype), False))
+    buffers["scan"] = Buffer("scan", "float32", (index(50), index(40001)), "cuda:0")
+    stages.append(Prefix(("p",), "logsumexp", value, ("float32",)))
+    stages.append(Store("scan", (X, Y), local("p", "float32"), True))
+    axes = Axis(X, index(50)), Axis(Y, index(40001))
+    kernel = Kernel("all", axes[:1], axes[1:], tuple(stages), buffers)
+    assert TritonKernel(print_kernel(kernel)).compile(arch=90).asm["cubin"]
