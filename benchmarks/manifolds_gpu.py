@@ -52,7 +52,7 @@ SHARED_SCANS = (
     *((360, 128, 60), (360, 16, 60), (512, 128, 60), (512, 7, 20), (256, 128, 20)),
     *((230, 300, 9), (384, 3, 20)),
 )
-"""Those of which programs share the columns: if they wait for ever, the rest is safe."""
+"""Those where programs share the columns; if they wait for ever, the rest is safe."""
 BATCHES = ((4, 100_000), (16, 10_000), (32, 10_000), (64, 1_000))
 SINGLES = (190, 360, 512)
 SCAN_BOUND = 2e-5

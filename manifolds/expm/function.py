@@ -15,6 +15,7 @@ from manifolds.errors import PrecisionError, ShapeError
 
 from .evaluation import compute, flatten, spoil
 from .jet import Tape, derivative_from_tape
+from .launch import launch, serves
 from .operator import frechet_operator
 
 DTYPES = (torch.float32, torch.float64, torch.complex64, torch.complex128)
@@ -54,7 +55,9 @@ def expm(matrix: Tensor) -> Tensor:
     if torch.compiler.is_compiling():
         traced: Tensor = frechet_operator(matrix, [])
         return traced
-    result: Tensor = _Exponential.apply(matrix)  # type: ignore[no-untyped-call]
+    one_launch = serves(matrix) and matrix.numel() > 0
+    kind: Any = _Launched if one_launch else _Exponential
+    result: Tensor = kind.apply(matrix)
     return result
 
 
@@ -164,6 +167,22 @@ class _Exponential(torch.autograd.Function):
             )
         adjoint = adjoint.view(matrix.shape)
         return spoil(adjoint, ctx.plan.broken)
+
+
+class _Launched(torch.autograd.Function):
+    """``expm`` of small matrices on a GPU: a launch for each direction."""
+
+    @staticmethod
+    def forward(ctx: Any, matrix: Tensor) -> Tensor:
+        ctx.save_for_backward(matrix)
+        return launch(matrix)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Tensor:
+        (matrix,) = ctx.saved_tensors
+        if torch.is_grad_enabled():
+            return frechet(matrix.mH, gradient)
+        return launch(matrix.mT, gradient)
 
 
 class _Derivative(torch.autograd.Function):

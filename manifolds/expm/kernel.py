@@ -72,7 +72,7 @@ def matrix_kernel(  # type: ignore[no-untyped-def]
     matrix,
     direction,
     out,
-    n,
+    N: tl.constexpr,
     SIZE: tl.constexpr,
     TRANSPOSED: tl.constexpr,
     PAIR: tl.constexpr,
@@ -81,21 +81,21 @@ def matrix_kernel(  # type: ignore[no-untyped-def]
     """Exponentiate the matrix of the program, or differentiate its exponential.
 
     Args:
-        matrix: A, contiguous [count, n, n].
-        direction: E [count, n, n]; with ``PAIR`` only.
-        out: Receives ``exp(A)``, or ``L(A, E)`` [count, n, n].
-        n: At most ``SIZE``.
+        matrix: A, contiguous [count, N, N].
+        direction: E [count, N, N]; with ``PAIR`` only.
+        out: Receives ``exp(A)``, or ``L(A, E)`` [count, N, N].
+        N: Rows and columns, at most ``SIZE``.
         SIZE: 16, 32 or 64.
         TRANSPOSED: Whether ``A^T`` takes the place of A.
         PAIR: Whether the derivative is wanted.
         PRECISION: Of ``tl.dot``.
     """
-    first = tl.program_id(0).to(tl.int64) * n * n
+    first = tl.program_id(0).to(tl.int64) * (N * N)
     i = tl.arange(0, SIZE)[:, None]
     j = tl.arange(0, SIZE)[None, :]
-    mask = (i < n) & (j < n)
+    mask = (i < N) & (j < N)
     one = tl.where(i == j, 1.0, 0.0)
-    a = tl.load(matrix + first + i * n + j, mask=mask, other=0.0)
+    a = tl.load(matrix + first + i * N + j, mask=mask, other=0.0)
     if TRANSPOSED:
         a = tl.trans(a)
     norm = tl.reduce(tl.reduce(tl.abs(a), 0, add), 0, larger)
@@ -112,7 +112,7 @@ def matrix_kernel(  # type: ignore[no-untyped-def]
     right = R_0 * one + R_1 * a + R_2 * a2 + R_3 * a3 + R_6 * a6 + a9
     rest = T_1 * a + T_2 * a2 + T_3 * a3 + T_6 * a6
     if PAIR:
-        e = tl.load(direction + first + i * n + j, mask=mask, other=0.0) * scale
+        e = tl.load(direction + first + i * N + j, mask=mask, other=0.0) * scale
         e2 = paired(a, e, a, e, PRECISION)
         e3 = paired(a2, e2, a, e, PRECISION)
         e6 = paired(a3, e3, a3, e3, PRECISION)
@@ -134,7 +134,7 @@ def matrix_kernel(  # type: ignore[no-untyped-def]
             p = product(p, p, PRECISION)
     # one element that is not finite spoils its matrix, and no other
     p = tl.where(norm < float("inf"), p, float("nan"))
-    tl.store(out + first + i * n + j, p, mask=mask)
+    tl.store(out + first + i * N + j, p, mask=mask)
 
 
 @triton.jit  # type: ignore[misc,untyped-decorator,unused-ignore]
@@ -217,7 +217,7 @@ def pack(pieces, BLOCK: tl.constexpr, LOG2_SIZE: tl.constexpr):  # type: ignore[
     return tl.reshape(pieces[0], [BLOCK, 2**LOG2_SIZE])
 
 
-@triton.jit  # type: ignore[misc,untyped-decorator,unused-ignore]
+@triton.jit(do_not_specialize=["count"])  # type: ignore[misc,untyped-decorator,unused-ignore]
 def small_kernel(  # type: ignore[no-untyped-def]
     matrix,
     direction,

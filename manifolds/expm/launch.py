@@ -1,12 +1,12 @@
 """The exponential of many small matrices on a GPU: which kernel, and its launch."""
 
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from compiler.triton_api import interpreted
+from compiler.triton_api import interpreted, relaunch
 
 LARGEST = 64
 """The largest n."""
@@ -14,8 +14,13 @@ LARGEST = 64
 PRECISION = "tf32x3"
 """Of the products from 5 x 5 on; see the kernels."""
 
-_SMALL_BLOCK, _SMALL_WARPS = 32, 1
-_WARPS = {16: 1, 32: 4, 64: 8}
+SMALL_BLOCK = 32
+"""Matrices up to 4 x 4 of a program, which is one warp."""
+
+WARPS = {16: 1, 32: 4, 64: 4}
+
+_ready: dict[tuple[Any, ...], Any] = {}
+"""Compiled kernels, which are launched again without looking at their arguments."""
 
 
 def serves(matrix: Tensor) -> bool:
@@ -41,7 +46,7 @@ def launch(
     *,
     interpret: bool = False,
     precision: str = PRECISION,
-    warps: int | None = None,
+    **options: int,
 ) -> Tensor:
     """Exponentiate, or differentiate the exponential, in one launch.
 
@@ -50,13 +55,11 @@ def launch(
         direction: E, of the same shape; None for ``exp(A)``.
         interpret: Run in Triton's interpreter, on the CPU.
         precision: Of ``tl.dot``: ``"tf32x3"`` or ``"ieee"``.
-        warps: Of a program, if not the usual number.
+        options: Of Triton, if not the usual ones: ``num_warps``, ``maxnreg``.
 
     Returns:
         ``exp(A)``, or ``L(A, E)``, contiguous [..., n, n].
     """
-    from .kernel import matrix_kernel, small_kernel
-
     n = matrix.shape[-1]
     plain = matrix.detach()
     transposed = not plain.is_contiguous() and plain.mT.is_contiguous()
@@ -66,26 +69,52 @@ def launch(
     count = out.numel() // (n * n)
     if not count:
         return out
-    constants: dict[str, Any] = {
-        "TRANSPOSED": transposed,
-        "PAIR": direction is not None,
-    }
+    pair = direction is not None
     small = n <= 4
+    tensors = (plain, other, out)
+    arguments: tuple[Any, ...]
     if small:
-        kernel: Any = small_kernel
-        block = _SMALL_BLOCK
-        constants |= {"N": n, "LOG2_SIZE": 2 if n == 2 else 4, "BLOCK": block}
-        grid, size, usual = -(-count // block), count, _SMALL_WARPS
+        log2_size = 2 if n == 2 else 4
+        arguments = (*tensors, count, n, log2_size, SMALL_BLOCK, transposed, pair)
     else:
-        kernel = matrix_kernel
-        tile = max(16, 1 << (n - 1).bit_length())
-        constants |= {"SIZE": tile, "PRECISION": precision}
-        grid, size, usual = count, n, _WARPS[tile]
+        size = max(16, 1 << (n - 1).bit_length())
+        arguments = (*tensors, n, size, transposed, pair, precision)
+    programs = -(-count // SMALL_BLOCK) if small else count
     if interpret:
-        kernel = interpreted(kernel)
-    else:
-        constants["num_warps"] = warps or usual
-    is_gpu = out.device.type == "cuda"
-    with torch.cuda.device(out.device) if is_gpu else nullcontext():
-        kernel[(grid,)](plain, other, out, size, **constants)
+        interpreted(choose_kernel(small))[(programs,)](*arguments)
+        return out
+    with on_device(out.device):
+        aligned = not any(tensor.data_ptr() % 16 for tensor in tensors)
+        key: tuple[Any, ...] = (
+            out.device,
+            small,
+            aligned,
+            *arguments[4 if small else 3 :],
+        )
+        key += tuple(options.items())
+        if key in _ready:
+            relaunch(_ready[key], programs, arguments)
+            return out
+        options.setdefault("num_warps", 1 if small else WARPS[size])
+        compiled = choose_kernel(small)[(programs,)](*arguments, **options)
+        if aligned:
+            _ready[key] = compiled
     return out
+
+
+def choose_kernel(small: bool) -> Any:
+    """Return the kernel for matrices up to 4 x 4, or for larger ones."""
+    from .kernel import matrix_kernel, small_kernel
+
+    return small_kernel if small else matrix_kernel
+
+
+def on_device(device: torch.device) -> AbstractContextManager[object]:
+    """Return the context in which a launch goes to this device.
+
+    Args:
+        device: A GPU.
+    """
+    if device.index == torch.cuda.current_device():
+        return nullcontext()
+    return torch.cuda.device(device)

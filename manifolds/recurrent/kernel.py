@@ -24,9 +24,6 @@ Tiles are powers of two; ``PARTS`` of them side by side reach 192 = 3 x 64 and 3
 import triton
 import triton.language as tl
 
-UNWRITTEN = -1
-"""Bits of a NaN that arithmetic does not make: its NaNs are 0x7fffffff."""
-
 
 @triton.jit  # type: ignore[misc,untyped-decorator,unused-ignore]  # triton has no types
 def add(a, b):  # type: ignore[no-untyped-def]
@@ -179,7 +176,7 @@ def recurrence_kernel(  # type: ignore[no-untyped-def]
         bias: [n]; forward only.
         states: h [steps, batch, n]; backward only.
         start: y before the first step [batch, n].
-        out: y [steps, batch, n]; all ``UNWRITTEN`` before step 0 if ``SPLIT > 1``.
+        out: y [steps, batch, n]; all bits set before step 0 if ``SPLIT > 1``.
         sums: Receives ``sum_t sign(h_t) z_t``, for each program [programs // SPLIT, n];
             backward only.
         begin: Steps done already, which the output holds.

@@ -8,10 +8,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from compiler.triton_api import interpreted
+from compiler.triton_api import interpreted, relaunch
 
 LARGEST = 512
 """The largest n."""
+
+UNWRITTEN = -1
+"""Bits of a NaN that arithmetic does not make: its NaNs are 0x7fffffff."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,61 +214,98 @@ def launch(
         y [steps, batch, n]; ``sum sign(h) y`` over steps and batch [n] (zero forward).
     """
     steps, batch, n = x.shape
-    if chosen is None:
-        chosen = cut(n, batch, processors(x.device))
+    chosen = chosen or cut(n, batch, processors(x.device))
+    backward = states is not None
     groups = -(-batch // chosen.rows)
-    wait = chosen.split > 1 and not interpret
     out = torch.empty_like(x)
-    sums = x.new_zeros(groups, n)
+    sums = x.new_zeros(groups, n) if backward or interpret else x.new_empty(1, n)
     if not out.numel():
         return out, sums.sum(0)
+    wait = chosen.split > 1 and not interpret
     if wait:
-        from .kernel import UNWRITTEN
-
         out.view(torch.int32).fill_(UNWRITTEN)
+    tensors = (
+        x,
+        weight.contiguous(),
+        bias.contiguous(),
+        x if states is None else states,
+        start.contiguous(),
+        out,
+        sums,
+    )
+    sizes = (steps, batch, n)
+    constants = (
+        *(backward, chosen.parts, chosen.k_tile, chosen.n_tile),
+        *(chosen.split, chosen.rows, wait),
+    )
+    programs = groups * chosen.split
+    if interpret:
+        kernel = interpreted(choose_kernel())
+        for t in range(steps):
+            kernel[(programs,)](*tensors, t, t + 1, *sizes, *constants)
+    else:
+        arguments = (*tensors, 0, steps, *sizes, *constants)
+        submit(x.device, programs, arguments, chosen.warps, wait)
+    return out, sums.sum(0) if backward else sums[0]
+
+
+_ready: dict[tuple[Any, ...], Any] = {}
+"""Compiled kernels, which are launched again without looking at their arguments."""
+
+
+def submit(
+    device: torch.device,
+    programs: int,
+    arguments: tuple[Any, ...],
+    warps: int,
+    together: bool,
+) -> None:
+    """Launch the kernel on a GPU.
+
+    Args:
+        device: A GPU.
+        programs: Number of programs.
+        arguments: All, in the kernel's order.
+        warps: Of a program.
+        together: Whether all programs must run at once.
+    """
+    with on_device(device):
+        aligned = not any(t.data_ptr() % 16 for t in arguments[:7])
+        key = (device, aligned, warps, *arguments[10:])
+        if key in _ready:
+            relaunch(_ready[key], programs, arguments)
+            return
+        options = {"launch_cooperative_grid": True} if together else {}
+        compiled = choose_kernel()[(programs,)](*arguments, num_warps=warps, **options)
+        if aligned:
+            _ready[key] = compiled
+
+
+def choose_kernel() -> Any:
+    """Return the kernel; loads Triton."""
     from .kernel import recurrence_kernel
 
-    kernel: Any = interpreted(recurrence_kernel) if interpret else recurrence_kernel
-    options: dict[str, Any] = {"num_warps": chosen.warps}
-    if wait:
-        options["launch_cooperative_grid"] = True
-    once = [(0, steps)]
-    pieces = [(t, t + 1) for t in range(steps)] if interpret else once
-    with on_device(x.device):
-        for begin, end in pieces:
-            kernel[(groups * chosen.split,)](
-                x,
-                weight.contiguous(),
-                bias.contiguous(),
-                x if states is None else states,
-                start.contiguous(),
-                out,
-                sums,
-                begin,
-                end,
-                steps,
-                batch,
-                n,
-                BACKWARD=states is not None,
-                PARTS=chosen.parts,
-                K_TILE=chosen.k_tile,
-                N_TILE=chosen.n_tile,
-                SPLIT=chosen.split,
-                ROWS=chosen.rows,
-                WAIT=wait,
-                **({} if interpret else options),
-            )
-    return out, sums.sum(0)
+    return recurrence_kernel
 
 
 def on_device(device: torch.device) -> AbstractContextManager[object]:
-    """Return the context in which a launch goes to this device."""
-    return torch.cuda.device(device) if device.type == "cuda" else nullcontext()
+    """Return the context in which a launch goes to this device.
+
+    Args:
+        device: A GPU.
+    """
+    if device.index == torch.cuda.current_device():
+        return nullcontext()
+    return torch.cuda.device(device)
 
 
 @cache
 def processors(device: torch.device) -> int:
-    """Return the number of multiprocessors; 1 on a CPU."""
+    """Return the number of multiprocessors; 1 on a CPU.
+
+    Args:
+        device: Any.
+    """
     if device.type != "cuda":
         return 1
     return torch.cuda.get_device_properties(device).multi_processor_count

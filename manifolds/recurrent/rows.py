@@ -27,7 +27,7 @@ def choose_rows(matrix: Tensor, index: Tensor) -> Tensor:
         >>> choose_rows(torch.tensor([[1.0], [2.0]]), torch.tensor([1, 1])).tolist()
         [[2.0], [2.0]]
     """
-    if len(matrix) > FEW:
+    if len(matrix) > FEW or torch.compiler.is_compiling():
         return torch.nn.functional.embedding(index, matrix)
     chosen: Tensor = _Rows.apply(matrix, index)  # type: ignore[no-untyped-call]
     return chosen

@@ -87,3 +87,20 @@ def test_a_linear_orthogonal_recurrence_keeps_the_norm() -> None:
 
 def test_previous_of_no_step() -> None:
     assert previous(torch.zeros(0, 2), torch.zeros(0, 2), ()).shape == (0, 2)
+
+
+@pytest.mark.parametrize("sizes", [(3, 3), (3, 2, 1)])
+def test_a_compiler_sees_one_node_a_scan(sizes: tuple[int, ...]) -> None:
+    inputs, start = torch.randn(sum(sizes), 4), torch.randn(3, 4)
+    weight, bias = SO().sample((4, 4)), torch.randn(4) / 3
+    tensors = [t.requires_grad_() for t in (inputs, start, weight, bias)]
+
+    def f(x: Tensor, h: Tensor, w: Tensor, b: Tensor) -> Tensor:
+        return scan(x, h, w, b, sizes).square().sum()
+
+    compiled = torch.compile(f, backend="aot_eager", fullgraph=True)
+    found = torch.autograd.grad(compiled(*tensors), tensors)
+    expected = torch.autograd.grad(f(*tensors), tensors)
+    for one, other in zip(found, expected, strict=True):
+        torch.testing.assert_close(one, other)
+    torch._dynamo.reset()
