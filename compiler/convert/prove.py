@@ -163,6 +163,7 @@ class _Proof:
 
     def store(self, step: Store) -> None:
         """Check who writes where, and that nobody needs what is overwritten."""
+        _check_vector(step)
         exchange = self.exchange
         if exchange is not None and exchange.is_over:
             self.settle()
@@ -189,6 +190,7 @@ class _Proof:
 
     def load(self, step: Load) -> None:
         """Check that what is read was written, and waited for."""
+        _check_vector(step)
         exchange = self.exchange
         if exchange is None or step.repetition not in exchange.stored:
             raise _FalseError("reads memory that was not written")
@@ -217,6 +219,25 @@ class _Proof:
                     f"{place} holds element {here ^ (found[0] if bit else 0)}, not "
                     f"{there ^ (wanted[0] if bit else 0)}"
                 )
+
+
+def _check_vector(step: Store | Load) -> None:
+    """Require that what one instruction moves lies side by side, in every thread."""
+    if step.instruction.is_matrix:
+        return
+    here = hardware_of(step.address)
+    columns = step.address.linear.columns
+    low = step.instruction.vector - 1
+    threads = columns[here.registers :]
+    _require(
+        not any(c & low for c in threads), "a vector's order depends on the thread"
+    )
+    registers = Echelon(columns[: here.registers])
+    for bit in range(low.bit_length()):
+        _require(
+            not registers.reduce(1 << bit)[0],
+            f"a vector of {step.instruction.vector} elements is not side by side",
+        )
 
 
 def _check_writers(content: AffineLayout, step: Store) -> None:

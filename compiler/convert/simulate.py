@@ -134,6 +134,7 @@ class _Machine:
         place = np.arange(cells.size)
         active = (repetition == step.repetition) & (place & step.silent == 0)
         threads = place >> here.registers
+        _check_vector(position, step, here)
         memory = self._allocate(step.address)
         away = cells >> memory.offset_bits != threads >> here.lanes + here.warps
         _refuse(position, here, away & active, "store leaves its block")
@@ -164,6 +165,7 @@ class _Machine:
             self.loaded = hardware_of(step.address)
             self.loading = np.full(cells.size, UNWRITTEN, np.int64)
         here, memory = self.loaded, self.memory
+        _check_vector(position, step, here)
         places = np.flatnonzero(repetition == step.repetition)
         cells = cells[places]
         if memory is None or int(cells.max()) >= memory.ids.size:
@@ -225,6 +227,29 @@ class Memory:
         self.ids = np.full(size, UNWRITTEN, np.int64)
         self.writers = Users(size)
         self.readers = Users(size)
+
+
+def _check_vector(position: int, step: Store | Load, here: Hardware) -> None:
+    """Refuse a vector that isn't whole, or whose order differs by thread."""
+    size = step.instruction.vector
+    if size == 1 or step.instruction.is_matrix:
+        return
+    cells, repetition = _cells(step.address)
+    place = np.arange(cells.size)
+    active = repetition == step.repetition
+    if isinstance(step, Store):
+        active &= place & step.silent == 0
+    register = place & here.register_mask
+    within = cells % size
+    first = np.full(1 << here.registers, -1)
+    first[register[active]] = within[active]
+    stray = active & (within != first[register])
+    _refuse(position, here, stray, "a vector's order depends on the thread")
+    group = (place >> here.registers) * (int(cells.max()) // size + 1) + cells // size
+    _, index, counts = np.unique(group[active], return_inverse=True, return_counts=True)
+    short = active.copy()
+    short[active] = counts[index] != size
+    _refuse(position, here, short, "a vector is not side by side")
 
 
 def _cells(address: AffineLayout) -> tuple[Ids, Ids]:

@@ -21,7 +21,7 @@ class Mutant:
     """One fault.
 
     Attributes:
-        number: Kind of fault in the project's catalogue of faults, 1 to 17.
+        number: Kind of fault in the project's catalogue of faults.
         name: The fault as a sentence in snake_case.
         precedent: Public thread where this fault was real.
         configure: Draws a configuration, or None where the fault has no meaning.

@@ -43,7 +43,7 @@ def test_lanes_never_decide_about_repetitions() -> None:
 
 def test_offsets_below_are_what_they_were() -> None:
     memory = optimal_swizzle(SRC, DST, 64).memory
-    made, count = with_repetitions(memory, (SRC, DST), 1, 64, 32)
+    made, _ = with_repetitions(memory, (SRC, DST), 1, 64, 32)
     banks = (1 << 4) - 1  # 32 banks of 4 bytes, elements of 8
     for side in (SRC, DST):
         for name in side.in_names:
