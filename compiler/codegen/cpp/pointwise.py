@@ -65,14 +65,20 @@ def fastest(nest: Nest, axes: tuple[Axis, ...]) -> Axis:
 
 
 def adjacent(nest: Nest, axis: Axis) -> int:
-    """Return how many accesses step by one element with an axis; stores count twice."""
+    """Return how many accesses step by one element with an axis; stores count twice.
+
+    In a reduction only what happens at inner points counts.
+    """
     total = 0
     for stage in nest.stages:
-        if isinstance(stage, FlatStore):
+        if isinstance(stage, FlatStore) and (stage.inner or not nest.inner):
             total += 2 * (coefficient(stage.offset, axis.digit) == 1)
-    return total + sum(
-        coefficient(load.args[0], axis.digit) == 1 for load in _loads(nest)
-    )
+    inner = {id(axis.digit) for axis in nest.inner}
+    for load in _loads(nest):
+        if inner and not any(id(node) in inner for node in nodes(load)):
+            continue
+        total += coefficient(load.args[0], axis.digit) == 1
+    return total
 
 
 def _loads(nest: Nest) -> list[Expression]:

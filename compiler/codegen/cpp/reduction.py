@@ -297,12 +297,13 @@ def _joined(writer: Writer, arrays: Arrays, lanes: int) -> list[str]:
     body = writer.body
     if lanes > 1:
         into = [f"{name}[l]" for name in arrays.final]
-        other = [f"{name}[l + w]" for name in arrays.final]
-        statements = " ".join(arrays.accumulator.join(into, other))
-        body.line(
-            f"for (i32 w = {lanes // 2}; w > 0; w /= 2) "
-            f"for (i32 l = 0; l < w; ++l) {{ {statements} }}"
-        )
+        while lanes > 1:
+            lanes //= 2
+            other = [f"{name}[l + {lanes}]" for name in arrays.final]
+            statements = " ".join(arrays.accumulator.join(into, other))
+            if lanes >= 4:
+                body.line("#pragma omp simd")
+            body.line(f"for (i32 l = 0; l < {lanes}; ++l) {{ {statements} }}")
     names = []
     for kind, array in zip(arrays.types, arrays.final, strict=True):
         name = body.fresh("v")
