@@ -14,6 +14,7 @@ from .inline import inlined
 from .memory import planned
 from .reductions import with_fit_reductions
 from .scatters import with_bases_copied, with_temporaries
+from .twins import without_twins
 from .views import with_views
 
 Observer = Callable[[str, Program], None]
@@ -46,7 +47,9 @@ def schedule(
     program = seen("live", without_dead(program))
     program = seen("canonical", canonical(program))
     program = seen("scatters", with_bases_copied(program, notes))
+    program = seen("twins", without_twins(program, notes))
     program = seen("inlined", without_dead(inlined(program, notes)))
+    program = seen("twins again", without_twins(program, notes))
     program = seen("temporaries", with_temporaries(program, notes))
     program = seen("reductions", with_fit_reductions(program, options, notes))
     program = seen("views", with_views(program, notes))

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from compiler.ir.expression import Expression
+from compiler.ir.expression import Expression, leaves
 from compiler.ir.index import Index, add, constant_value, index, mul, terms
 from compiler.ir.node import Axis, Buffer
 from compiler.ir.ranges import Ranges
@@ -76,7 +76,11 @@ def view_strides(
     ranges = Ranges({axis.digit: axis.extent for axis in axes})
     place = simplified(offset_of(args, base), ranges)
     found, hidden = affine(place)
-    if hidden or not all(ranges.non_negative(step) for step in found.values()):
+    if (
+        hidden
+        or leaves("load", place)
+        or not all(ranges.non_negative(step) for step in found.values())
+    ):
         return None
     offset = place
     for leaf, step in found.items():
