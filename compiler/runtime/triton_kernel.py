@@ -5,16 +5,14 @@ they are aligned as compiled for, pick up the current stream, and call Triton's 
 launcher. All else is decided once.
 """
 
-import importlib.util
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import torch
 
-from compiler.codegen.triton.printer import Printed
 from compiler.errors import BuildError
 from compiler.ir.expression import Expression
 from compiler.ir.index import constant_value
@@ -22,24 +20,30 @@ from compiler.ir.points import size
 
 from .cache import cached_file, content_key
 
+if TYPE_CHECKING:
+    from compiler.codegen.triton.printer import Printed
+
 ALIGNMENT: Final = 16
 """Alignment that a kernel is compiled for where its arguments have it [bytes]."""
 
 _MAX_PROGRAMS: Final = (1 << 31) - 1
 
 
-def load_function(name: str, source: str) -> Any:
-    """Return a ``@triton.jit`` function of a module's text.
+def source_file(name: str, source: str) -> Path:
+    """Return the file with a module's text.
 
-    The text lies in the cache, where a debugger, a profiler and Triton find it.
+    It lies in the cache, where a debugger, a profiler and Triton find it.
     """
-    key = content_key(source)
-    path = cached_file(f"{key}-{name}.py", lambda path: _write(path, source))
-    spec = importlib.util.spec_from_file_location(f"tilewright_{key}", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return getattr(module, name)
+    return cached_file(
+        f"{content_key(source)}-{name}.py", lambda path: _write(path, source)
+    )
+
+
+def load_function(name: str, source: str) -> Any:
+    """Return a ``@triton.jit`` function of a module's text."""
+    from .triton_worker import load_module
+
+    return load_module(str(source_file(name, source)), name)
 
 
 def _write(path: Path, source: str) -> None:
@@ -53,7 +57,7 @@ class TritonKernel:
     ``prepare``.
     """
 
-    def __init__(self, printed: Printed, *, interpret: bool = False) -> None:
+    def __init__(self, printed: "Printed", *, interpret: bool = False) -> None:
         self.printed = printed
         self.interpret = interpret
         self._programs = constant_value(printed.grid)
@@ -148,6 +152,28 @@ class TritonKernel:
             self._launches[device, aligned] = launch
         return launch
 
+    def arguments(self, aligned: bool, arch: int | None) -> dict[str, Any]:
+        """Return the arguments of ``compile_printed`` after the function."""
+        printed = self.printed
+        names = printed.arguments
+        types = [*printed.types, *("i64" for _ in printed.symbols)]
+        return {
+            "signature": dict(zip(names, types, strict=True)),
+            "aligned": list(names[: len(printed.types)]) if aligned else [],
+            "num_warps": printed.num_warps,
+            "num_stages": printed.num_stages,
+            "checks": printed.asserts,
+            "arch": arch,
+        }
+
+    def job(self, arch: int) -> dict[str, Any]:
+        """Return what a process of the pool needs to compile it."""
+        return {
+            "path": str(source_file(self.printed.name, self.printed.source)),
+            "name": self.printed.name,
+            "arguments": self.arguments(True, arch),
+        }
+
     def compile(self, aligned: bool = True, *, arch: int | None = None) -> Any:
         """Return Triton's compiled kernel, from Triton's cache where it is there.
 
@@ -161,24 +187,13 @@ class TritonKernel:
         from compiler.triton_api import compile_printed
 
         printed = self.printed
-        names = self.function.arg_names
-        types = [*printed.types, *("i64" for _ in printed.symbols)]
-        pointers = names[: len(printed.types)]
         try:
-            return compile_printed(
-                self.function,
-                dict(zip(names, types, strict=True)),
-                aligned=pointers if aligned else (),
-                num_warps=printed.num_warps,
-                num_stages=printed.num_stages,
-                checks=printed.asserts,
-                arch=arch,
-            )
+            return compile_printed(self.function, **self.arguments(aligned, arch))
         except Exception as error:
+            last = (str(error).strip().splitlines() or [type(error).__name__])[-1]
             raise BuildError(
-                f"Triton had to compile {printed.name} and refused: "
-                f"{str(error).strip().splitlines()[-1:] or type(error).__name__}; "
-                "run it by PyTorch, and keep the source for a report",
+                f"Triton had to compile {printed.name} and refused: {last}; run it by "
+                "PyTorch, and keep the source for a report",
                 command=f"triton {printed.name}",
                 output=printed.source,
             ) from error

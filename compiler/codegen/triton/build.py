@@ -1,11 +1,14 @@
 """From kernels to callables."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+
+import torch
 
 from compiler.ir.kernel import Kernel
 from compiler.options import Options
 from compiler.runtime.built import Built
 from compiler.runtime.triton_kernel import TritonKernel
+from compiler.runtime.triton_pool import POOL
 
 from .printer import print_kernel
 
@@ -23,7 +26,21 @@ def build(
     Raises:
         BuildError: a kernel cannot be printed, or Triton refuses it.
     """
-    return {
+    built = {
         kernel.name: TritonKernel(print_kernel(kernel), interpret=interpret)
         for kernel in kernels
     }
+    if not interpret and torch.cuda.is_available():
+        _compile(list(built.values()))
+    return dict(built)
+
+
+def _compile(kernels: Sequence[TritonKernel]) -> None:
+    """Compile for the current device, several at once where there are several."""
+    distinct = {kernel.source: kernel for kernel in kernels}
+    major, minor = torch.cuda.get_device_capability()
+    arch = 10 * major + minor
+    if len(distinct) > 1:
+        POOL.compile([kernel.job(arch) for kernel in distinct.values()])
+    for kernel in kernels:
+        kernel.compile(arch=arch)

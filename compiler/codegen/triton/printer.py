@@ -41,6 +41,7 @@ class Printed:
     Attributes:
         name: Of the function.
         source: A Python module with one ``@triton.jit`` kernel and what it calls.
+        arguments: Names of the function's arguments.
         parameters: Buffers in the order of the arguments.
         symbols: Sizes that follow them.
         types: Buffer -> pointer type in Triton's spelling.
@@ -52,6 +53,7 @@ class Printed:
 
     name: str
     source: str
+    arguments: tuple[str, ...]
     parameters: tuple[str, ...]
     symbols: tuple[Expression, ...]
     types: tuple[str, ...]
@@ -296,6 +298,7 @@ def _module(emitter: Emitter, kernel: Kernel) -> Printed:
     return Printed(
         name=function,
         source=text,
+        arguments=tuple(names),
         parameters=parameters,
         symbols=symbols,
         types=tuple(POINTERS[kernel.buffers[name].dtype] for name in parameters),
