@@ -4,6 +4,7 @@ Each entry makes a model in evaluation mode and a batch for it, repeatably and w
 the network. The configurations are tiny, but every kind of layer is there.
 """
 
+import copy
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -35,9 +36,25 @@ class Case:
     batch: Callable[[], dict[str, Any]]
 
     def model(self) -> torch.nn.Module:
-        """Return the model in evaluation mode, the same weights each time."""
+        """Return the model in evaluation mode, the same weights each time.
+
+        Matrices that start as zero (heads of classifiers) are random too.
+        """
         torch.manual_seed(0)
-        return self.make().eval()
+        model = self.make().eval()
+        with torch.no_grad():
+            for weight in model.parameters():
+                if weight.dim() > 1 and not bool(weight.any()):
+                    weight.normal_(std=0.02)
+        return model
+
+    def reference(self, model: torch.nn.Module) -> torch.nn.Module:
+        """Return a copy in float64."""
+        wide = copy.deepcopy(model).double()
+        choose = getattr(wide, "set_experts_implementation", None)
+        if choose is not None and self.name == "mixtral":
+            choose("batched_mm")  # the grouped product has no float64
+        return wide
 
     def inputs(self) -> dict[str, Any]:
         """Return the arguments, the same each time."""

@@ -113,7 +113,7 @@ def check(
         name: value.to(device) if isinstance(value, torch.Tensor) else value
         for name, value in case.inputs().items()
     }
-    wide = copy.deepcopy(model).double()
+    wide = case.reference(model)
     reference = run_model(wide, {n: widen(v) for n, v in inputs.items()}, train)
     eager = run_model(copy.deepcopy(model), inputs, train)
     torch_api.reset()

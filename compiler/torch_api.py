@@ -334,7 +334,8 @@ def mutated_inputs() -> tuple[int, ...]:
     """Return the numbers of the inputs that the graph under compilation writes."""
     context = TracingContext.try_get()
     metadata = getattr(context, "fw_metadata", None)
-    return tuple(getattr(metadata, "mutated_inp_runtime_indices", ()))
+    infos = getattr(metadata, "input_info", ())
+    return tuple(number for number, info in enumerate(infos) if info.mutates_data)
 
 
 def static_inputs() -> tuple[int, ...]:

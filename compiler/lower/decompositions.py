@@ -75,6 +75,8 @@ _ADDED = (
     aten._adaptive_avg_pool2d,
     aten.dropout,
     aten.grid_sampler_2d,
+    aten.ldexp,
+    aten.upsample_bicubic2d,
     aten.upsample_bilinear2d,
     aten.native_group_norm_backward,
 )

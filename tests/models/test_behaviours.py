@@ -1,0 +1,395 @@
+"""What users do with ``torch.compile(backend="tilewright")``, a small case each."""
+
+import collections
+import itertools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch.nn import functional
+
+from compiler import torch_api
+
+Same = Callable[..., Any]
+Point = collections.namedtuple("Point", "x y")
+
+
+def test_the_entry_point_is_registered() -> None:
+    assert "tilewright" in torch.compiler.list_backends()
+
+
+def test_full_graph(same: Same) -> None:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return torch.relu(x @ x) + x.sum(-1, keepdim=True)
+
+    compiled = torch.compile(f, backend="tilewright", fullgraph=True)
+    x = torch.randn(5, 5)
+    torch.testing.assert_close(compiled(x), f(x))
+
+
+def test_graph_breaks(same: Same) -> None:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        y = x.sin() + 1
+        torch._dynamo.graph_break()
+        return y * y
+
+    same(f, torch.randn(7), graphs=2)
+
+
+class Inner(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.scale = torch.nn.Parameter(torch.randn(6))
+        self.register_buffer("shift", torch.randn(6))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x * self.scale + self.shift
+
+
+class Outer(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = torch.nn.ModuleList([Inner(), Inner()])
+        self.by_name = torch.nn.ModuleDict({"last": torch.nn.Linear(6, 3)})
+
+    def forward(self, x: torch.Tensor) -> dict[str, Any]:
+        for layer in self.layers:
+            x = layer(x).tanh()
+        return {"x": x, "last": (self.by_name["last"](x), [x.mean()]), "no": None}
+
+
+def test_nested_modules_and_outputs(same: Same) -> None:
+    with torch.no_grad():
+        same(Outer(), torch.randn(4, 6))
+
+
+def test_named_tuples_and_dicts_as_arguments(same: Same) -> None:
+    def f(p: Point, d: dict[str, torch.Tensor]) -> Point:
+        return Point(p.x + d["a"], p.y * 2)
+
+    same(f, Point(torch.randn(3), torch.randn(3)), {"a": torch.randn(3)})
+
+
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
+def test_without_gradients(same: Same, mode: Callable[[], Any]) -> None:
+    linear = torch.nn.Linear(4, 4)
+    with mode():
+        same(lambda x: functional.gelu(linear(x)), torch.randn(3, 4))
+
+
+def test_channels_last(same: Same) -> None:
+    x = torch.randn(2, 5, 4, 3).to(memory_format=torch.channels_last)
+    same(lambda x: functional.relu(x * 2 + 1), x)
+    conv = torch.nn.Conv2d(5, 8, 3, padding=1).to(memory_format=torch.channels_last)
+    with torch.no_grad():
+        same(lambda x: functional.silu(conv(x)) + 1, x)
+
+
+DTYPES = [
+    torch.float64,
+    torch.float32,
+    torch.float16,
+    torch.bfloat16,
+    torch.int64,
+    torch.int32,
+    torch.int16,
+    torch.int8,
+    torch.uint8,
+    torch.bool,
+]
+
+
+def test_mixed_types(same: Same) -> None:
+    values = [torch.arange(6).to(dtype) for dtype in DTYPES]
+
+    def f(*values: torch.Tensor) -> list[torch.Tensor]:
+        return [a + b for a, b in itertools.pairwise(values)]
+
+    same(f, *values, exact=True)
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0), (1,), (1, 1, 1), ()])
+def test_sizes_0_and_1(same: Same, shape: tuple[int, ...]) -> None:
+    def f(x: torch.Tensor) -> Any:
+        return x * 2 + 1, x.sum(), x.unsqueeze(0).transpose(0, -1), x.flatten().exp()
+
+    same(f, torch.randn(shape))
+
+
+def test_reductions_of_nothing(same: Same) -> None:
+    def f(x: torch.Tensor) -> Any:
+        return x.sum(1), x.mean(1), x.prod(1), (x > 0).any(1), (x > 0).all(1)
+
+    same(f, torch.randn(3, 0))
+
+
+def test_strided_and_offset_inputs(same: Same) -> None:
+    base = torch.randn(8, 10)
+
+    def f(a: torch.Tensor, b: torch.Tensor, c: torch.Tensor) -> Any:
+        return a + b.sum(), b * 2, c.T + 1
+
+    same(f, base[1::2, 3:], base.T[2:5], torch.randn(4).expand(3, 4))
+
+
+def test_outputs_that_alias(same: Same) -> None:
+    def f(x: torch.Tensor) -> Any:
+        y = x + 1
+        return x, x[1:], y, y.view(-1), y.T
+
+    compiled = same(f, torch.randn(3, 4))
+    x = torch.randn(3, 4)
+    first, second, third, fourth, _ = compiled(x)
+    assert first is x and second.data_ptr() == x[1:].data_ptr()
+    assert fourth.data_ptr() == third.data_ptr()
+
+
+def test_writes_into_inputs(same: Same) -> None:
+    def f(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        x.add_(y)
+        y[1:] = 3
+        return x.sum()
+
+    same(f, torch.randn(5), torch.randn(5))
+
+
+def test_a_shift_in_place(same: Same) -> None:
+    def f(x: torch.Tensor) -> None:
+        x[:, 1:] = x[:, :-1].clone()
+
+    same(f, torch.arange(4096.0).view(4, 1024), exact=True)
+
+
+def test_a_clone_after_index_add_has_its_own_memory(same: Same) -> None:
+    def f(x: torch.Tensor, i: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        x.index_add_(0, i, y)
+        return x.clone()
+
+    compiled = same(f, torch.zeros(4), torch.tensor([1, 1]), torch.ones(2))
+    x = torch.zeros(4)
+    out = compiled(x, torch.tensor([1, 1]), torch.ones(2))
+    assert out.data_ptr() != x.data_ptr()
+
+
+def test_inputs_that_overlap_later(same: Same) -> None:
+    def f(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        x.add_(1)
+        return x * y
+
+    compiled = same(f, torch.zeros(4), torch.ones(4))
+    ours, theirs = torch.arange(6.0), torch.arange(6.0)
+    torch.testing.assert_close(
+        compiled(ours[:4], ours[1:5]), f(theirs[:4], theirs[1:5])
+    )
+    torch.testing.assert_close(ours, theirs)
+
+
+def test_custom_operators(same: Same) -> None:
+    @torch.library.custom_op("tilewright_test::twice", mutates_args=())
+    def twice(x: torch.Tensor) -> torch.Tensor:
+        return x * 2
+
+    @twice.register_fake
+    def _(x: torch.Tensor) -> torch.Tensor:
+        return torch.empty_like(x)
+
+    @torch.library.custom_op("tilewright_test::fill", mutates_args=("x",))
+    def fill(x: torch.Tensor, value: float) -> None:
+        x.fill_(value)
+
+    def f(x: torch.Tensor) -> Any:
+        y = twice(x + 1)
+        z = x.clone()
+        fill(z, 3.0)
+        return y - 1, z + y
+
+    same(f, torch.randn(4))
+
+
+class Cube(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+        ctx.save_for_backward(x)
+        return x**3
+
+    @staticmethod
+    def backward(ctx: Any, grad: torch.Tensor) -> torch.Tensor:
+        (x,) = ctx.saved_tensors
+        return grad * 3 * x * x
+
+
+def gradients(f: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that gives the gradients of a scalar function."""
+
+    def run(*args: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return torch.autograd.grad(f(*args), args)
+
+    return run
+
+
+def trained(same: Same, f: Callable[..., Any], *args: torch.Tensor) -> None:
+    """Compare value and gradients of a function with eager mode's."""
+    leaves = [arg.clone().requires_grad_() for arg in args]
+    compiled = torch.compile(f, backend="tilewright")
+    torch_api.reset()
+    ours, theirs = compiled(*leaves), f(*leaves)
+    torch.testing.assert_close(ours, theirs)
+    for mine, wanted in zip(
+        torch.autograd.grad(ours.sum(), leaves),
+        torch.autograd.grad(theirs.sum(), leaves),
+        strict=True,
+    ):
+        torch.testing.assert_close(mine, wanted)
+        assert mine.stride() == wanted.stride()
+
+
+def test_autograd_functions(same: Same) -> None:
+    trained(same, lambda x: Cube.apply(x.sin()), torch.randn(5))
+
+
+def test_checkpointing(same: Same) -> None:
+    from torch.utils.checkpoint import checkpoint
+
+    def block(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+        return torch.tanh(x @ w).sin()
+
+    def f(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+        y = checkpoint(block, x, w, use_reentrant=False)
+        assert isinstance(y, torch.Tensor)
+        return y * 2
+
+    trained(same, f, torch.randn(3, 4), torch.randn(4, 4))
+
+
+def test_training_a_layer_with_statistics(same: Same) -> None:
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(
+        torch.nn.Conv2d(3, 4, 3), torch.nn.BatchNorm2d(4), torch.nn.ReLU()
+    )
+    twin = torch.nn.Sequential(
+        torch.nn.Conv2d(3, 4, 3), torch.nn.BatchNorm2d(4), torch.nn.ReLU()
+    )
+    twin.load_state_dict(model.state_dict())
+    torch_api.reset()
+    compiled = torch.compile(model, backend="tilewright")
+    x = torch.randn(2, 3, 6, 6)
+    for _ in range(2):
+        compiled(x).square().mean().backward()
+        twin(x).square().mean().backward()
+    for (name, mine), theirs in zip(
+        model.named_parameters(), twin.parameters(), strict=True
+    ):
+        torch.testing.assert_close(mine.grad, theirs.grad, msg=name)
+    for mine, theirs in zip(model.buffers(), twin.buffers(), strict=True):
+        torch.testing.assert_close(mine, theirs)
+
+
+def test_dynamic_sizes(same: Same) -> None:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return (x.softmax(-1) * x.shape[0]).sum(0)
+
+    torch_api.reset()
+    torch_api.forget_counts()
+    compiled = torch.compile(f, backend="tilewright", dynamic=True)
+    for rows, columns in ((3, 4), (5, 8), (2, 33)):
+        x = torch.randn(rows, columns)
+        torch.testing.assert_close(compiled(x), f(x))
+    assert torch_api.captured_graphs() == 1
+
+
+def test_cond(same: Same) -> None:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        y: torch.Tensor = torch.cond(
+            x.sum() > 0, lambda x: x.sin() + 1, lambda x: x.cos() - 1, (x,)
+        )
+        return y * 2
+
+    compiled = same(f, torch.ones(4), graphs=None)
+    x = -torch.ones(4)
+    torch.testing.assert_close(compiled(x), f(x))
+
+
+def test_while_loop(same: Same) -> None:
+    from torch._higher_order_ops import while_loop
+
+    def f(x: torch.Tensor) -> Any:
+        i = torch.zeros((), dtype=torch.int64)
+        return while_loop(
+            lambda i, x: i < 3, lambda i, x: (i + 1, x * 2 + 1), (i, x.sin())
+        )
+
+    same(f, torch.randn(4), graphs=None)
+
+
+def test_scan(same: Same) -> None:
+    from torch._higher_order_ops.scan import scan
+
+    def f(x: torch.Tensor) -> Any:
+        return scan(lambda c, y: (c + y, c * y), torch.zeros(3), x, dim=0)
+
+    torch_api.reset()
+    x = torch.randn(5, 3)
+    carry, out = torch.compile(f, backend="tilewright")(x)
+    torch.testing.assert_close(carry, x.sum(0))
+    torch.testing.assert_close(out[1], x[0] * x[1])
+
+
+def test_flex_attention(same: Same) -> None:
+    from torch.nn.attention.flex_attention import flex_attention
+
+    def f(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+        def bias(s: Any, b: Any, h: Any, i: Any, j: Any) -> Any:
+            return s + (i - j)
+
+        out = flex_attention(q + 1, k, v, score_mod=bias)
+        assert isinstance(out, torch.Tensor)
+        return out * 2
+
+    q, k, v = (torch.randn(1, 2, 16, 16) for _ in range(3))
+    torch_api.reset()
+    ours = torch.compile(f, backend="tilewright")(q, k, v)
+    i = torch.arange(16)
+    scores = (q + 1) @ k.mT / math.sqrt(16) + (i[:, None] - i[None, :])
+    torch.testing.assert_close(ours, scores.softmax(-1) @ v * 2, atol=1e-4, rtol=1e-4)
+
+
+def test_exported_programs(same: Same) -> None:
+    model = Outer().eval()
+    x = torch.randn(4, 6)
+    program = torch.export.export(model, (x,))
+    with torch.no_grad():
+        same(program.module(), x)
+
+
+def test_a_constant_of_the_function(same: Same) -> None:
+    table = torch.tensor([3.0, 1.0, 2.0])
+    same(lambda x: x * table + torch.tensor([1, 2, 3]), torch.randn(3))
+
+
+def test_python_numbers_and_scalars(same: Same) -> None:
+    def f(x: torch.Tensor, k: int, s: torch.Tensor) -> torch.Tensor:
+        return x * k + s - 2.5
+
+    same(f, torch.randn(3), 2, torch.tensor(3.0))
+
+
+def test_what_is_out_of_range_raises_as_in_eager_mode() -> None:
+    def f(x: torch.Tensor, i: torch.Tensor) -> torch.Tensor:
+        return x[i] * 2
+
+    torch_api.reset()
+    compiled = torch.compile(f, backend="tilewright")
+    x = torch.randn(4)
+    torch.testing.assert_close(compiled(x, torch.tensor([-1, 0])), x[[-1, 0]] * 2)
+    for index in (4, -5):
+        with pytest.raises(IndexError):
+            compiled(x, torch.tensor([index, 0]))
+    torch.testing.assert_close(compiled(x, torch.tensor([3, 0])), x[[3, 0]] * 2)
+
+
+def test_errors_of_the_user_are_the_users() -> None:
+    torch_api.reset()
+    with pytest.raises(Exception, match=r"size|shape|dimension"):
+        torch.compile(torch.add, backend="tilewright")(torch.ones(3), torch.ones(4))
