@@ -234,7 +234,7 @@ class Maker:
         name = self.fresh()
         made = buffer(name, shape, tuple(_row_major(shape)))
         call = torch.ops.aten.mul.Tensor
-        args = (Reference(base), Reference(base))
+        args: tuple[Reference, ...] = (Reference(base), Reference(base))
         contiguous = torch.ops.aten.clone.default
         if self.rng.random() < 0.5:
             call, args = contiguous, (Reference(base),)
