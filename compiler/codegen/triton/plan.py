@@ -28,7 +28,14 @@ from compiler.ir.kernel import Kernel, Prefix, Store
 from compiler.ir.node import Axis
 from compiler.ir.ranges import Ranges
 
-from .flat import expressions, flattened, recombined, replaced, with_indices
+from .flat import (
+    expressions,
+    flattened,
+    indices,
+    recombined,
+    replaced,
+    with_indices,
+)
 from .spelling import WIDTHS
 
 PERSISTENT: Final = 16384
@@ -78,6 +85,7 @@ class Plan:
 
     Attributes:
         kernel: Over the digits of ``tile`` and ``programs``, with flat addresses.
+            Tiles may still be changed: :func:`tiles_apart` comes last.
         tile: Dims of a program's tile; ``r`` comes last.
         programs: Axes that a program has one point of, outermost first.
         reduced: The axis ``r``, None if the kernel has no inner axes.
@@ -145,8 +153,7 @@ def plan(kernel: Kernel) -> Plan:
     Sizes that are not constants count as large.
     """
     kernel = flattened(kernel)
-    found = _plan_reduction(kernel) if kernel.inner else _plan_pointwise(kernel)
-    return tiles_apart(found)
+    return _plan_reduction(kernel) if kernel.inner else _plan_pointwise(kernel)
 
 
 def block_of(axis: TileAxis) -> Expression:
@@ -339,6 +346,7 @@ def _plan_rows(kernel: Kernel, r: Axis, found: Sequence[Access]) -> Plan:
         block = 8192 if width <= 2 else 4096
         if length is not None:
             block = min(block, _power_above(length))
+        block = _inside_periods(kernel, r, block)
     elif block < 1024:
         rows = _bounded(2048 // block, 1, _power_above(outer))
         while rows > 1 and outer < rows * 132 * 4:
@@ -362,6 +370,18 @@ def _plan_rows(kernel: Kernel, r: Axis, found: Sequence[Access]) -> Plan:
         persistent=persistent,
         num_warps=warps,
     )
+
+
+def _inside_periods(kernel: Kernel, r: Axis, block: int) -> int:
+    """Return a tile in which no quotient of ``r`` changes, if that is not tiny."""
+    for root in indices(kernel):
+        for node in nodes(root):
+            if node.op in ("floordiv", "mod") and _mentions(node.args[0], r.digit):
+                period = constant_value(node.args[1]) or 1
+                period &= -period
+                if 1024 <= period < block:
+                    block = period
+    return block
 
 
 def _plan_columns(kernel: Kernel, r: Axis, found: Sequence[Access]) -> Plan:

@@ -12,7 +12,7 @@ from compiler.ir.kernel import Kernel, Prefix, Reduction, Stage, Store
 from . import library
 from .emitter import Emitter
 from .flat import expressions
-from .plan import Plan, plan
+from .plan import Plan, plan, tiles_apart
 from .reducing import (
     Loop,
     accumulate,
@@ -73,7 +73,7 @@ def print_kernel(kernel: Kernel, chosen: Plan | None = None) -> Printed:
     Raises:
         BuildError: it needs something that Triton lacks (an atomic product, say).
     """
-    chosen = plan(kernel) if chosen is None else chosen
+    chosen = tiles_apart(plan(kernel) if chosen is None else chosen)
     emitter = Emitter(chosen)
     emitter.header()
     if chosen.reduced is None:
