@@ -3,7 +3,8 @@
 import torch
 from torch import Tensor
 
-from .jet import Tape, exp_of_jet, make_plan
+from .graphs import exp_unread
+from .jet import Tape, exp_of_jet, make_plan, prepare
 from .launch import launch, serves
 
 
@@ -28,6 +29,9 @@ def compute(tensors: list[Tensor]) -> tuple[Tensor, Tape | None]:
         size = len(jet)
         jet += [direction, *(torch.zeros_like(matrix) for _ in range(size - 1))]
     with torch.autocast(matrix.device.type, enabled=False):
+        if matrix.device.type == "cuda" and torch.cuda.is_current_stream_capturing():
+            return exp_unread(jet).view(shape), None
+        prepare(matrix.dtype, matrix.device)
         plan = make_plan(matrix, max(len(directions), 1))
         components, tape = exp_of_jet(jet, plan)
     return spoil(components[-1].view(shape), plan.broken), tape

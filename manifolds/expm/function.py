@@ -13,6 +13,7 @@ from torch import Tensor
 
 from manifolds.errors import PrecisionError, ShapeError
 
+from . import graphs
 from .evaluation import compute, flatten, spoil
 from .jet import Tape, derivative_from_tape
 from .launch import launch, serves
@@ -55,8 +56,11 @@ def expm(matrix: Tensor) -> Tensor:
     if torch.compiler.is_compiling():
         traced: Tensor = frechet_operator(matrix, [])
         return traced
-    one_launch = serves(matrix) and matrix.numel() > 0
-    kind: Any = _Launched if one_launch else _Exponential
+    kind: Any = _Exponential
+    if serves(matrix) and matrix.numel():
+        kind = _Launched
+    elif graphs.serves(matrix):
+        kind = _Replayed
     result: Tensor = kind.apply(matrix)
     return result
 
@@ -183,6 +187,24 @@ class _Launched(torch.autograd.Function):
         if torch.is_grad_enabled():
             return frechet(matrix.mH, gradient)
         return launch(matrix.mT, gradient)
+
+
+class _Replayed(torch.autograd.Function):
+    """``expm`` of one larger matrix on a GPU: a graph for each direction."""
+
+    @staticmethod
+    def forward(ctx: Any, matrix: Tensor) -> Tensor:
+        ctx.save_for_backward(matrix)
+        ctx.plan = graphs.read_plan(matrix)
+        return graphs.replay(ctx.plan, matrix)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Tensor:
+        (matrix,) = ctx.saved_tensors
+        if torch.is_grad_enabled() or not graphs.serves(matrix):
+            return frechet(matrix.mH, gradient)
+        # all factors are polynomials of the matrix: what serves it serves its adjoint
+        return graphs.replay(ctx.plan, matrix.mH, gradient)
 
 
 class _Derivative(torch.autograd.Function):

@@ -19,12 +19,12 @@ same evaluation by hand.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache
 
 import torch
 from torch import Tensor
 
-from .scheme import Row, Scheme, choose, squarings
+from .scheme import SCHEMES, Row, Scheme, choose, squarings
 
 CUBED_SAFELY = 1e6
 """Norms below it have cubes far from overflow."""
@@ -209,9 +209,8 @@ class _Evaluation:
         self, registers: Sequence[Tensor], row: Row, fresh: bool = False
     ) -> list[Tensor]:
         """Combine registers linearly; a lone one is given as it is unless fresh."""
-        used = [i for i in range(1, len(row)) if row[i]]
-        first, end = used[0], used[-1] + 1
-        lone = len(used) == 1 and row[first] == 1 and not row[0] and not fresh
+        first, end = span(row)
+        lone = end - first == 1 and row[first] == 1 and not row[0] and not fresh
         combined = []
         for mask, stack in enumerate(registers):
             if mask not in self.masks:
@@ -270,7 +269,35 @@ class _Evaluation:
         return jet
 
 
-@lru_cache(maxsize=256)
+def span(row: Row) -> tuple[int, int]:
+    """Return the first register but the identity that a row uses, and the end.
+
+    Args:
+        row: Coefficients, not all zero.
+
+    Example:
+        >>> span((1.0, 0.0, 2.0, 3.0, 0.0))
+        (2, 4)
+    """
+    used = [i for i in range(1, len(row)) if row[i]]
+    return used[0], used[-1] + 1
+
+
+@cache
+def prepare(dtype: torch.dtype, device: torch.device) -> None:
+    """Copy the last scheme's coefficients to a device, before a graph is recorded.
+
+    Args:
+        dtype: Of the matrices.
+        device: Where they are.
+    """
+    scheme = SCHEMES[-1]
+    for row in (scheme.result, *(row for pair in scheme.products for row in pair)):
+        first, end = span(row)
+        on_device(row[first:end], dtype, device)
+
+
+@cache
 def on_device(row: Row, dtype: torch.dtype, device: torch.device) -> Tensor:
     """Return coefficients as a tensor [1, coefficients], copied once.
 

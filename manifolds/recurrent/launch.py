@@ -51,7 +51,7 @@ _CUTS = {
     128: Cut(1, 128, 128, 1, 8),
     192: Cut(3, 64, 64, 1, 8),
     256: Cut(1, 256, 128, 2, 8),
-    384: Cut(3, 128, 32, 4, 8),
+    384: Cut(3, 128, 32, 4, 4),
     512: Cut(1, 512, 64, 8, 8),
 }
 """Largest n -> a cut whose share of W fits the registers of one multiprocessor."""

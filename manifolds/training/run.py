@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
+from torch import Tensor
 
 from manifolds.tasks import Batch, Task
 
@@ -14,6 +15,7 @@ from . import checkpoint, log
 from .checkpoint import Progress
 from .log import Row
 from .network import Network, make_optimizers
+from .recorded import RecordedPass
 from .settings import Settings
 
 Watch = Callable[[Row], None]
@@ -81,39 +83,104 @@ def train(
         CheckpointError: The folder's checkpoint is of another run.
         DataError: The task's files are not there.
     """
-    schedule = schedule or Schedule()
-    folder.mkdir(parents=True, exist_ok=True)
-    task = settings.make_task()
-    progress = start(settings, task)
-    done = checkpoint.load(folder, settings, progress)
-    rows = log.read(folder / log.CSV, until=done)
-    log.write(folder / log.CSV, rows)
-    end = min(settings.steps, schedule.stop_after or settings.steps)
-    before = rows[-1].seconds if rows else 0.0
-    started = time.perf_counter()
-    while done < end and not is_solved(rows, task, schedule):
-        loss, accuracy = step(settings, task, progress)
-        done += 1
-        checked = done % schedule.check_every == 0 or done == end
-        defect = progress.network.defect() if checked else math.nan
-        seconds = before + time.perf_counter() - started
-        row = Row(done, loss, accuracy, defect, seconds)
-        rows.append(row)
-        log.append(folder / log.CSV, row)
+    run = Run(settings, folder, schedule or Schedule())
+    while not run.is_over:
+        run.begin_step()
+        row = run.end_step()
         if watch is not None:
             watch(row)
-        if done % schedule.save_every == 0:
-            checkpoint.save(folder, settings, progress, done)
-    checkpoint.save(folder, settings, progress, done)
-    log.plot({settings.title: rows}, task.baseline, folder / log.PLOT)
-    return Outcome(
-        done,
-        log.smooth([row.loss for row in rows])[-1] if rows else math.nan,
-        task.baseline,
-        examine(settings, task, progress.network),
-        progress.network.defect(),
-        rows[-1].seconds if rows else 0.0,
-    )
+        run.save_if_due()
+    return run.finish()
+
+
+class Run:
+    """A run that is taken step by step, so that several can share a process.
+
+    A step has two halves: one that gives work to the device, and one that waits for it.
+
+    Args:
+        settings: What to train.
+        folder: Takes checkpoint, CSV and plot; made if it is not there.
+        schedule: When to save, check and stop.
+
+    Raises:
+        CheckpointError: The folder's checkpoint is of another run.
+        DataError: The task's files are not there.
+    """
+
+    def __init__(self, settings: Settings, folder: Path, schedule: Schedule) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.settings, self.folder, self.schedule = settings, folder, schedule
+        self.task = settings.make_task()
+        self.progress = start(settings, self.task)
+        self.done = checkpoint.load(folder, settings, self.progress)
+        self.rows = log.read(folder / log.CSV, until=self.done)
+        log.write(folder / log.CSV, self.rows)
+        self.end = min(settings.steps, schedule.stop_after or settings.steps)
+        self.before = self.rows[-1].seconds if self.rows else 0.0
+        self.started = time.perf_counter()
+        self.recorded: RecordedPass | None = None
+        self.pending: tuple[Batch, Tensor, Tensor] | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no step is left, or the task is solved."""
+        return self.done >= self.end or is_solved(self.rows, self.task, self.schedule)
+
+    def begin_step(self) -> None:
+        """Draw a batch and give one optimizer step to the device."""
+        batch = self.task.draw(self.settings.batch, self.progress.generator)
+        device = self.settings.device
+        if self.recorded is None and RecordedPass.serves(device, batch):
+            self.recorded = RecordedPass(self.progress.network, self.task, batch)
+        if self.recorded is not None and self.recorded.fits(batch):
+            outputs, loss = self.recorded(batch)
+            batch = self.recorded.batch
+            for optimizer in self.progress.optimizers:
+                optimizer.step()
+        else:
+            batch = batch.to(device)
+            outputs, loss = take_step(self.task, self.progress, batch)
+        self.pending = (batch, outputs, loss)
+
+    def end_step(self) -> Row:
+        """Wait for the step that was begun, log it and return its row."""
+        assert self.pending is not None
+        batch, outputs, loss = self.pending
+        accuracy = self.task.accuracy(outputs, batch)
+        self.done += 1
+        due = self.done % self.schedule.check_every == 0 or self.done == self.end
+        row = Row(
+            self.done,
+            float(loss),
+            math.nan if accuracy is None else accuracy,
+            self.progress.network.defect() if due else math.nan,
+            self.before + time.perf_counter() - self.started,
+        )
+        self.rows.append(row)
+        log.append(self.folder / log.CSV, row)
+        self.pending = None
+        return row
+
+    def save_if_due(self) -> None:
+        """Write a checkpoint every so many steps."""
+        if self.done % self.schedule.save_every == 0:
+            checkpoint.save(self.folder, self.settings, self.progress, self.done)
+
+    def finish(self) -> Outcome:
+        """Write checkpoint and plot; return the outcome so far."""
+        checkpoint.save(self.folder, self.settings, self.progress, self.done)
+        curves = {self.settings.title: self.rows}
+        log.plot(curves, self.task.baseline, self.folder / log.PLOT)
+        losses = [row.loss for row in self.rows]
+        return Outcome(
+            self.done,
+            log.smooth(losses)[-1] if losses else math.nan,
+            self.task.baseline,
+            examine(self.settings, self.task, self.progress.network),
+            self.progress.network.defect(),
+            self.rows[-1].seconds if self.rows else 0.0,
+        )
 
 
 def start(settings: Settings, task: Task) -> Progress:
@@ -136,6 +203,22 @@ def step(settings: Settings, task: Task, progress: Progress) -> tuple[float, flo
         The loss before it; the accuracy, or not a number.
     """
     batch = task.draw(settings.batch, progress.generator).to(settings.device)
+    outputs, loss = take_step(task, progress, batch)
+    accuracy = task.accuracy(outputs, batch)
+    return float(loss), math.nan if accuracy is None else accuracy
+
+
+def take_step(task: Task, progress: Progress, batch: Batch) -> tuple[Tensor, Tensor]:
+    """Take one optimizer step on a batch.
+
+    Args:
+        task: Gives the loss.
+        progress: Is changed.
+        batch: On the device of the network.
+
+    Returns:
+        Outputs and loss before the step, detached.
+    """
     for optimizer in progress.optimizers:
         optimizer.zero_grad()
     outputs = progress.network(batch.inputs)
@@ -143,8 +226,7 @@ def step(settings: Settings, task: Task, progress: Progress) -> tuple[float, flo
     loss.backward()
     for optimizer in progress.optimizers:
         optimizer.step()
-    accuracy = task.accuracy(outputs.detach(), batch)
-    return float(loss.detach()), math.nan if accuracy is None else accuracy
+    return outputs.detach(), loss.detach()
 
 
 def is_solved(rows: list[Row], task: Task, schedule: Schedule) -> bool:
