@@ -18,6 +18,7 @@ from algebra.errors import LayoutError
 
 from .explain import explain
 from .failures import WRONG, InputError, one_line
+from .hunt import hunt, reproduce
 from .permute import permute
 from .prove import prove
 from .run import run
@@ -31,7 +32,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     help="Formally checked tensor layouts.",
 )
-for command in (show, explain, prove, permute, run):
+for command in (show, explain, prove, permute, hunt, reproduce, run):
     app.command()(command)
 
 

@@ -11,9 +11,10 @@ from verify.oracle.rounding import expected
 
 from .case import Case
 
-SUBJECTS = ("eager", "aot_eager", "inductor", "tilewright")
-"""``eager`` is PyTorch against itself (no false alarms), ``aot_eager`` is capture
-without a compiler: it tells faults of the capture from faults of the compiler."""
+SUBJECTS = ("eager", "dynamo", "aot_eager", "inductor", "tilewright")
+"""``eager`` is PyTorch against itself (no false alarms), ``dynamo`` is capture without
+a compiler, ``aot_eager`` adds functionalisation: they tell faults of the capture from
+faults of the compiler."""
 
 
 def compiled(case: Case) -> Callable[..., Any]:
@@ -21,9 +22,10 @@ def compiled(case: Case) -> Callable[..., Any]:
     function = case.program.function()
     if case.subject == "eager":
         return function
-    torch._dynamo.reset()
+    torch.compiler.reset()
+    backend = "eager" if case.subject == "dynamo" else case.subject
     return torch.compile(
-        function, backend=case.subject, dynamic=True if case.dynamic else None
+        function, backend=backend, dynamic=True if case.dynamic else None
     )
 
 
