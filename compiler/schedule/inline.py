@@ -168,7 +168,8 @@ def _why_kept(
     single = len(sites) == 1
     if single and repeats <= 1:
         return None
-    if single and needs.instructions <= AGAIN and needs.loads <= 4:
+    few = 8 if repeats <= 2 else 4
+    if single and needs.instructions <= AGAIN and needs.loads <= few:
         return None
     if single:
         return (

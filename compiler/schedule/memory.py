@@ -5,10 +5,9 @@ kernel that reads it last, only if each element is read at the very point that w
 its successor, by the very store that does.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from compiler.ir.expression import Expression
 from compiler.ir.kernel import Allocate, Free, Kernel, Step, Store
 from compiler.ir.node import Alias, Buffer, Extern
 
@@ -64,7 +63,7 @@ def planned(
     planner = _Planner(steps, buffers, set(inputs), set(outputs))
     for number, step in enumerate(steps):
         planner.step(number, step)
-    return Plan(tuple(planner.out), planner.peak, planner.total, tuple(planner.notes))
+    return Plan(planner.recycled(), planner.peak, planner.total, tuple(planner.notes))
 
 
 class _Planner:
@@ -84,7 +83,6 @@ class _Planner:
         self._last: dict[str, int] = {}
         self._sharing: dict[str, list[str]] = {}
         self._own: set[str] = set()
-        self._pool: dict[tuple[str, str, Expression], list[str]] = {}
         for step in steps:
             if isinstance(step, Alias):
                 self._join(step.buffer.name, step.base)
@@ -127,13 +125,16 @@ class _Planner:
                 self._allocate(number, step, name, replaced)
         self.out.append(step)
         if isinstance(step, Extern):
+            own = _returns_fresh(step)
             for buffer in step.outputs:
                 if buffer is not None:
                     self._grow(buffer)
+                    if own and not self._shared(buffer.name):
+                        self._own.add(buffer.name)
         self._release(number, step, replaced)
 
     def _grow(self, buffer: Buffer) -> None:
-        size = typical(_span(buffer)) * BYTES[buffer.dtype]
+        size = typical(span(buffer)) * BYTES[buffer.dtype]
         self.total += size
         self._alive_bytes += size
         self.peak = max(self.peak, self._alive_bytes)
@@ -161,9 +162,7 @@ class _Planner:
                 and name not in self._kept
                 and self._last[name] == number
                 and not self._shared(name)
-                and old.dtype == buffer.dtype
-                and old.device == buffer.device
-                and _span(old) is _span(buffer)
+                and _key(old) == _key(buffer)
             ):
                 found.append(name)
         return found
@@ -175,22 +174,56 @@ class _Planner:
         self, number: int, step: Kernel | Extern | Alias, replaced: set[str]
     ) -> None:
         for name in touched(step):
-            if self._names_last[name] != number or name in self._inputs:
+            if name in self._inputs or name in self._outputs:
                 continue
-            if name in self._outputs:
+            # a name that stands for its storage stays as long as the storage
+            if self._top(name) != name and self._names_last[name] == number:
+                self.out.append(Free(name))
+        for name in dict.fromkeys(map(self._top, touched(step))):
+            if self._last[name] != number or name in self._inputs:
                 continue
-            if name in replaced:
+            if name in self._outputs or name in replaced:
                 continue
             self.out.append(Free(name))
-            top = self._top(name)
-            if self._last[top] == number and top not in self._kept and top == name:
+            if name not in self._kept:
                 buffer = self.buffers[name]
-                size = typical(_span(buffer)) * BYTES[buffer.dtype]
-                self._alive_bytes -= size
+                self._alive_bytes -= typical(span(buffer)) * BYTES[buffer.dtype]
+
+    def recycled(self) -> tuple[Step, ...]:
+        """Return the steps where memory goes from one array to the next of its size."""
+        out: list[Step | None] = []
+        dead: dict[Hashable, list[int]] = {}
+        for step in self.out:
+            if isinstance(step, Free) and self._reusable(step.name):
+                key = _key(self.buffers[step.name])
+                dead.setdefault(key, []).append(len(out))
+            elif isinstance(step, Allocate) and step.reuse is None:
+                places = dead.get(_key(step.buffer))
+                if places:
+                    place = places.pop()
+                    old = out[place]
+                    assert isinstance(old, Free)
+                    out[place] = None
+                    step = Allocate(step.buffer, old.name)
+            out.append(step)
+        return tuple(step for step in out if step is not None)
+
+    def _reusable(self, name: str) -> bool:
+        return name in self._own and name not in self._kept and self._top(name) == name
 
 
-def _span(buffer: Buffer) -> Expression:
-    return span(buffer)
+def _key(buffer: Buffer) -> Hashable:
+    return buffer.dtype, buffer.device, span(buffer)
+
+
+def _returns_fresh(call: Extern) -> bool:
+    """Return whether a call's results are dense arrays of their own.
+
+    True of PyTorch's own operators whose schemas name no alias; others may return
+    what they keep.
+    """
+    name = getattr(call.target, "namespace", "")
+    return name == "aten" and not call.aliases and not call.mutates
 
 
 def in_place(kernel: Kernel, old: str, new: str) -> bool:

@@ -91,7 +91,9 @@ class _Views:
         if self.buffers[base].dtype != node.buffer.dtype:
             return "its type differs"
         root = self._storages.root(base)
-        if name in self._outputs and (root in self._leaves or root in self._inputs):
+        shared = node.shares and self._storages.root(node.shares) == root
+        out = name in self._outputs
+        if out and not shared and (root in self._leaves or root in self._inputs):
             return f"{base} leaves the graph too, and they must not share memory"
         if name in self._changed or name in self._passed_on:
             return "it may be changed or passed on by a call"
