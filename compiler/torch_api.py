@@ -363,3 +363,10 @@ def captured_graphs() -> int:
 def forget_counts() -> None:
     """Let :func:`captured_graphs` count from 0 again."""
     torch._dynamo.utils.counters.clear()
+
+
+def storage_users(tensor: torch.Tensor) -> int:
+    """Return how many tensors and storages hold a tensor's memory, itself included."""
+    storage = tensor.untyped_storage()
+    found: int = torch._C._storage_Use_Count(storage._cdata)
+    return found
