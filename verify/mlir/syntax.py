@@ -74,6 +74,28 @@ class Operation:
         return self.types[-1]
 
 
+TERMINATORS = frozenset(
+    {
+        "cf.br",
+        "cf.cond_br",
+        "cf.switch",
+        "func.return",
+        "scf.condition",
+        "scf.reduce",
+        "scf.yield",
+        "tt.map_elementwise.return",
+        "tt.reduce.return",
+        "tt.return",
+        "tt.scan.return",
+        "ttg.warp_return",
+        "ttg.warp_yield",
+        "llvm.unreachable",
+        "ub.unreachable",
+    }
+)
+"""Operations that end a block; a terminator without operands may be left out."""
+
+
 @dataclass(frozen=True, slots=True)
 class Block:
     """A straight line of operations.
@@ -81,12 +103,24 @@ class Block:
     Attributes:
         label: With ``^``; empty for an entry block that has none.
         arguments: Its arguments.
-        operations: In order; the last one is the terminator.
+        operations: In order; the last one may be a terminator.
     """
 
     label: str
     arguments: tuple[Argument, ...]
     operations: tuple[Operation, ...]
+
+    @property
+    def terminator(self) -> Operation | None:
+        """The operation that ends the block; ``None`` where it is left out."""
+        if self.operations and self.operations[-1].name in TERMINATORS:
+            return self.operations[-1]
+        return None
+
+    @property
+    def body(self) -> tuple[Operation, ...]:
+        """The operations before the terminator."""
+        return self.operations[: -1 if self.terminator is not None else None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -133,14 +133,7 @@ def _if(
 def _yielded(machine: Machine, region: Region) -> tuple[Value, ...]:
     if len(region.blocks) != 1:
         raise UnsupportedError("scf region with several blocks")
-    block = region.blocks[0]
-    if not block.operations:
-        return ()
-    if block.operations[-1].name not in ("scf.yield", "scf.reduce"):
-        for operation in block.operations:
-            machine.run(operation)
-        return ()
-    return machine.run_block(block)[1]
+    return machine.run_block(region.blocks[0])[1]
 
 
 def merged(condition: Term, then: Value, other: Value) -> Value:
@@ -230,6 +223,8 @@ def run_function(machine: Machine, function: Function) -> Sequence[Value]:
         last, operands = machine.run_block(block)
         # what a while loop leaves behind holds from there on
         here = conjoin(here, *machine.guard[depth:])
+        if last is None:
+            raise UnsupportedError(f"block {block.label} without a terminator")
         if last.name in ("tt.return", "func.return"):
             returns.append((here, operands))
             continue

@@ -121,13 +121,13 @@ class Machine:
             return value
         raise UnsupportedError(f"{operation.name} of a descriptor")
 
-    def run_block(self, block: Block) -> tuple[Operation, tuple[Value, ...]]:
+    def run_block(self, block: Block) -> tuple[Operation | None, tuple[Value, ...]]:
         """Run a block; return its terminator and the terminator's operands."""
-        for operation in block.operations[:-1]:
+        for operation in block.body:
             self.run(operation)
-        if not block.operations:
-            raise UnsupportedError("a block without a terminator")
-        last = block.operations[-1]
+        last = block.terminator
+        if last is None:
+            return None, ()
         return last, tuple(self.value(name, last) for name in last.operands)
 
     def run(self, operation: Operation) -> None:

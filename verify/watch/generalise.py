@@ -90,39 +90,76 @@ class Forms:
 def generalised(first: Recording, second: Recording) -> Statement:
     """Return the statement that both launches are instances of.
 
+    A compile-time constant that differs is taken as a number at run time: a stronger
+    statement, where the kernel can be compiled that way.
+
     Raises:
         ArgumentError: they are launches of different kernels, or of the same one with
-            other constants or types.
+            other types.
     """
     _same_kernel(first, second)
-    statement = Statement(constants=dict(first.constants))
-    numbers = sorted(
-        {
-            int(v)
-            for v in first.constants.values()
-            if isinstance(v, int) and not isinstance(v, bool) and v > 1
-        }
-    )
-    forms = Forms(numbers)
-    _scalars(first, second, statement, forms)
+    statement = Statement()
+    scalars: dict[str, tuple[Any, Any]] = {
+        name: (value, second.scalars[name]) for name, value in first.scalars.items()
+    }
+    for name, value in first.constants.items():
+        other = second.constants[name]
+        if value == other or not (_is_size(value) and _is_size(other)):
+            statement.constants[name] = value
+        else:
+            scalars[name] = (value, other)
+    blocks = sorted({v for v in statement.constants.values() if _is_size(v) and v > 1})
+    forms = Forms(blocks)
+    _symbols(first, second, scalars, forms)
+    _scalars(scalars, statement, forms)
     _tensors(first, second, statement, forms)
     grid: list[int | str] = []
-    for axis, pair in zip(
-        "xyz", zip(first.grid, second.grid, strict=True), strict=False
-    ):
-        form = forms.form(pair)
+    axes = zip("xyz", first.grid, second.grid, strict=False)
+    for axis, here, there in axes:
+        form = forms.form((here, there))
         if form is None or (isinstance(form, int) and form != 1):
-            form = forms.new(f"programs_{axis}", pair)
+            form = forms.new(f"programs_{axis}", (here, there))
             statement.args[form] = Scalar("i32", 1)
         grid.append(form)
     statement.grid = tuple(grid)
-    for value in first.constants.values():
-        if isinstance(value, int) and not isinstance(value, bool):
-            for text, pair in forms.symbols.items():
-                if all(_power(x) == value for x in pair) and value > 1:
-                    statement.assume.append(f"{text} <= {value}")
+    for value in blocks:
+        for text, pair in forms.symbols.items():
+            if all(_power(x) == value for x in pair):
+                statement.assume.append(f"{text} <= {value}")
     statement.assume = list(dict.fromkeys(statement.assume))
     return statement
+
+
+def _is_size(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _symbols(
+    first: Recording,
+    second: Recording,
+    scalars: Mapping[str, tuple[Any, Any]],
+    forms: Forms,
+) -> None:
+    """Choose the symbols: small numbers first, so that others are written in them."""
+    named: dict[Pair, str] = {}
+    for name in sorted(scalars, key=lambda n: "stride" in n.lower()):
+        here, there = scalars[name]
+        if _is_size(here) and _is_size(there) and here != there:
+            named.setdefault((here, there), name)
+    for name, tensor in first.tensors.items():
+        other = second.tensors[name]
+        for what, mine, theirs in (
+            ("dim", tensor.shape, other.shape),
+            ("stride", tensor.strides, other.strides),
+        ):
+            if what == "stride" and _dense(tensor) and _dense(other):
+                continue
+            for dim, pair in enumerate(zip(mine, theirs, strict=True)):
+                if pair[0] != pair[1]:
+                    named.setdefault(pair, f"{name}_{what}{dim}")
+    for pair in sorted(named, key=min):
+        if forms.form(pair) is None:
+            forms.new(named[pair], pair)
 
 
 def _power(number: int) -> int:
@@ -131,15 +168,14 @@ def _power(number: int) -> int:
 
 
 def _same_kernel(first: Recording, second: Recording) -> None:
-    for what in ("kernel", "constants"):
-        if getattr(first, what) != getattr(second, what):
-            raise ArgumentError(
-                f"needed two launches with the same {what}, got "
-                f"{getattr(first, what)!r} and {getattr(second, what)!r}; choose sizes "
-                "with which the wrapper takes the same constants",
-                argument="second",
-                value=second,
-            )
+    if first.kernel is not second.kernel or set(first.constants) != set(
+        second.constants
+    ):
+        raise ArgumentError(
+            f"needed two launches of one kernel, got {first.name} and {second.name}",
+            argument="second",
+            value=second,
+        )
     for name, tensor in first.tensors.items():
         other = second.tensors.get(name)
         if other is None or (other.dtype, len(other.shape)) != (
@@ -155,12 +191,9 @@ def _same_kernel(first: Recording, second: Recording) -> None:
 
 
 def _scalars(
-    first: Recording, second: Recording, statement: Statement, forms: Forms
+    scalars: Mapping[str, tuple[Any, Any]], statement: Statement, forms: Forms
 ) -> None:
-    # a stride is named after the size that it equals, not the other way round
-    order = sorted(first.scalars, key=lambda name: "stride" in name.lower())
-    for name in order:
-        value, other = first.scalars[name], second.scalars[name]
+    for name, (value, other) in scalars.items():
         if isinstance(value, bool):
             statement.args[name] = Scalar("i1")
         elif isinstance(value, float):
@@ -174,10 +207,10 @@ def _scalars(
                 statement.assume.append(f"{name} == {form}")
                 continue
             statement.args[name] = Scalar(dtype, 1)
-            if form is None:
-                forms.new(name, pair)
-            else:
+            if form != name:
                 statement.assume.append(f"{name} == {form}")
+    for name in forms.symbols:
+        statement.args.setdefault(name, Scalar("i64", 1, 2**40))
 
 
 def _tensors(
@@ -218,7 +251,7 @@ def _named(
     statement: Statement, forms: Forms, pair: tuple[int, ...], name: str
 ) -> str | int:
     form = forms.form((pair[0], pair[1]))
-    if form is None:
+    if form is None:  # every number of a tensor has a symbol or a form by now
         form = forms.new(name, (pair[0], pair[1]))
         statement.args[name] = Scalar("i64", 1, 2**40)
     return form
@@ -247,7 +280,16 @@ def by_kernel(launches: Sequence[Recording]) -> Mapping[tuple[Any, ...], Recordi
     """Return the first launch of each kernel and set of constants."""
     found: dict[tuple[Any, ...], Recording] = {}
     for launch in launches:
-        constants = tuple(sorted((k, str(v)) for k, v in launch.constants.items()))
+        constants = tuple(
+            sorted(
+                (k, str(v)) for k, v in launch.constants.items() if not _varies(k, v)
+            )
+        )
         types = tuple((n, t.dtype, len(t.shape)) for n, t in launch.tensors.items())
         found.setdefault((launch.name, id(launch.kernel), constants, types), launch)
     return found
+
+
+def _varies(name: str, value: Any) -> bool:
+    """Whether a constant may be a size of the problem, no size of a block."""
+    return _is_size(value) and value > 1 and "BLOCK" not in name.upper()

@@ -50,16 +50,19 @@ def elementwise(
         safe = np.nan_to_num(arrays[0], nan=0.0, posinf=2.0**31, neginf=-(2.0**31))
         values = numbers.wrapped(kind, run.integers(np.trunc(safe)), False)
     elif name == "absi":
-        values = numbers.wrapped(kind, abs(arrays[0]), run.exact)
+        values = numbers.wrapped(kind, np.abs(arrays[0]), run.exact)
     elif numbers.integer_range(kind) is not None and len(arrays) == 2:
         try:
             values = numbers.binary_integer(name, kind, arrays[0], arrays[1], run.exact)
         except KeyError:
             raise RunError(f"{operation.name} cannot be run") from None
     else:
+        if name == "extern_elementwise":
+            name = str(operation.attributes.get("symbol", ""))
+            name = name.removeprefix("__nv_").removesuffix("f")
         function = numbers.float_operation(name)
-        if function is None or operation.name == "tt.extern_elementwise":
-            raise RunError(f"{operation.name} cannot be run")
+        if function is None:
+            raise RunError(f"{operation.name} {name} cannot be run")
         values = function(*arrays)
     return [Data(np.asarray(values), poison)]
 
@@ -234,7 +237,7 @@ def _addptr(
     run: Interpreter, operation: Operation, operands: Sequence[Any]
 ) -> Sequence[Any]:
     base, offset = operands
-    values = base.values + offset.values
+    values = run.integers(base.values + offset.values)
     return [Data(values, joined_poison(base, offset), base.buffer)]
 
 

@@ -100,7 +100,10 @@ class Interpreter:
         self.count = 0
 
     def integers(self, values: Any) -> Array:
-        """Return an integer array of this run."""
+        """Return an integer array of this run.
+
+        NumPy turns object arrays without dims into Python integers on the way.
+        """
         return np.asarray(values, dtype=object if self.exact else np.int64)
 
     def enter(self, function: Function) -> None:
@@ -128,11 +131,13 @@ class Interpreter:
         except KeyError:
             raise RunError(f"{name} is not defined") from None
 
-    def block(self, block: Block) -> tuple[Operation, list[Any]]:
+    def block(self, block: Block) -> tuple[Operation | None, list[Any]]:
         """Run a block; return its terminator and the terminator's operands."""
-        for operation in block.operations[:-1]:
+        for operation in block.body:
             self.run(operation)
-        last = block.operations[-1]
+        last = block.terminator
+        if last is None:
+            return None, []
         return last, [self.value(name) for name in last.operands]
 
     def run(self, operation: Operation) -> None:
@@ -159,6 +164,8 @@ class Interpreter:
         here = function.body.blocks[0]
         while True:
             last, operands = self.block(here)
+            if last is None:
+                raise RunError("a block without a terminator")
             if last.name in ("tt.return", "func.return"):
                 return operands
             if last.name == "cf.br":

@@ -25,9 +25,19 @@ def integer_range(kind: Type) -> tuple[int, int] | None:
     return None
 
 
+def array(values: Any, exact: bool) -> Array:
+    """Return an array; integers of an exact run stay Python's."""
+    if isinstance(values, np.ndarray):
+        return values
+    if isinstance(values, int) and not isinstance(values, bool):
+        return np.asarray(values, dtype=object if exact else np.int64)
+    return np.asarray(values)
+
+
 def wrapped(kind: Type, values: Array, exact: bool) -> Array:
     """Return integers as their type holds them; unchanged in an exact run."""
     span = integer_range(kind)
+    values = array(values, exact)
     if exact or span is None or values.dtype == bool:
         return values
     low, high = span
@@ -120,6 +130,24 @@ _FLOAT: dict[str, Callable[..., Array]] = {
     "sqrt": np.sqrt,
     "precise_sqrt": np.sqrt,
     "rsqrt": lambda a: 1 / np.sqrt(a),
+    "pow": np.power,
+    "powf": np.power,
+    "fmax": np.fmax,
+    "fmin": np.fmin,
+    "fabs": np.abs,
+    "log10": np.log10,
+    "tan": np.tan,
+    "sinh": np.sinh,
+    "cosh": np.cosh,
+    "asin": np.arcsin,
+    "acos": np.arccos,
+    "atan": np.arctan,
+    "atan2": np.arctan2,
+    "round": np.round,
+    "roundeven": np.round,
+    "rint": np.rint,
+    "trunc": np.trunc,
+    "fmod": np.fmod,
     "sin": np.sin,
     "cos": np.cos,
     "tanh": np.tanh,
@@ -145,7 +173,7 @@ def binary_integer(name: str, kind: Type, a: Array, b: Array, exact: bool) -> Ar
         assert span is not None
         size = span[1] - span[0] + 1
         result = np.where(result > span[1], result - size, result)
-        return result if exact else result.astype(np.int64)
+        return result.astype(object if exact else np.int64)
     return wrapped(kind, _PLAIN[name](a, b), exact)
 
 

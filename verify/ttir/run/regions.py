@@ -59,14 +59,7 @@ def _if(
     index = 0 if bool(operands[0].values) else 1
     if index >= len(operation.regions):
         return []
-    block = operation.regions[index].blocks[0]
-    if not block.operations:
-        return []
-    if block.operations[-1].name != "scf.yield":
-        for one in block.operations:
-            run.run(one)
-        return []
-    return run.block(block)[1]
+    return run.block(operation.regions[index].blocks[0])[1]
 
 
 def _call(
