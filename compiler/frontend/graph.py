@@ -23,6 +23,7 @@ from compiler.torch_api import boxed
 from .constants import lift_constants
 from .describe import describe_program, describe_schedule
 from .kernels import build_kernels
+from .recording import recording
 from .summary import summarise
 from .trace import Trace
 from .validator import Certificate, Validator
@@ -83,7 +84,7 @@ def compile_graph(
         except Exception as error:
             _report(error, options, name)
             trace.facts["error"] = f"{type(error).__name__}: {error}"
-    run = _eagerly(graph) if product is None else _checked(product, graph)
+    run = _eagerly(graph) if product is None else _checked(product, graph, options)
     trace.end()
     return _with(run, constants, product)
 
@@ -167,9 +168,9 @@ def _eagerly(graph: fx.GraphModule) -> Compiled:
     return run
 
 
-def _checked(product: Product, graph: fx.GraphModule) -> Compiled:
+def _checked(product: Product, graph: fx.GraphModule, options: Options) -> Compiled:
     """Return the wrapper; its first call looks whether the inputs are as promised."""
-    run = product.wrapper.run
+    run = recording(product.wrapper.run, product.schedule, options)
     expected = product.schedule.inputs
     checked = False
 

@@ -1,0 +1,58 @@
+"""Whether a schedule can be recorded as a CUDA graph, and the function that does."""
+
+from collections.abc import Callable
+from typing import Any
+
+from compiler.ir.kernel import Kernel, Schedule, Store
+from compiler.ir.node import Alias, Buffer, Extern
+from compiler.options import Options
+
+Run = Callable[[list[Any]], tuple[Any, ...]]
+
+
+def recordable(schedule: Schedule) -> str:
+    """Return why a schedule cannot be recorded, "" if it can.
+
+    A recording replays addresses and sizes: all arrays must be on one GPU, and a size
+    that is computed on the way must not decide what is launched.
+    """
+    devices = {b.device for b in schedule.inputs if isinstance(b, Buffer)}
+    for step in schedule.steps:
+        if isinstance(step, Kernel):
+            devices |= {buffer.device for buffer in step.buffers.values()}
+        elif isinstance(step, Extern):
+            devices |= {b.device for b in step.outputs if b is not None}
+    if len(devices) != 1:
+        return f"arrays lie on {', '.join(sorted(devices)) or 'no device'}"
+    (device,) = devices
+    if not device.startswith("cuda"):
+        return f"arrays lie on {device}"
+    return ""
+
+
+def written_inputs(schedule: Schedule) -> tuple[int, ...]:
+    """Return the numbers of the inputs that a schedule writes into."""
+    bases: dict[str, str] = {}
+    names: set[str] = set()
+    for step in schedule.steps:
+        if isinstance(step, Alias):
+            bases[step.buffer.name] = bases.get(step.base, step.base)
+        elif isinstance(step, Extern):
+            names |= {bases.get(name, name) for name in step.mutates}
+        elif isinstance(step, Kernel):
+            stored = {s.buffer for s in step.stages if isinstance(s, Store)}
+            names |= {bases.get(name, name) for name in stored}
+    return tuple(
+        number
+        for number, value in enumerate(schedule.inputs)
+        if isinstance(value, Buffer) and value.name in names
+    )
+
+
+def recording(run: Run, schedule: Schedule, options: Options) -> Run:
+    """Return the function, recorded as CUDA graphs where the options ask for it."""
+    if not options.graphs or recordable(schedule):
+        return run
+    from compiler.runtime.graphs import GraphedCall
+
+    return GraphedCall(run, written=written_inputs(schedule))
