@@ -9,7 +9,7 @@ Up to 4 x 4, a thread has a matrix in its registers. Above, a program has one, a
 multiplies by ``tl.dot``: on the matrix unit, where each float32 number is the sum of
 two of its shorter ones and the product of the two small ones is left out ("tf32x3").
 """
-# ruff: noqa: N803
+# ruff: noqa: E501, N803
 # mypy: disable-error-code="assignment"
 
 import triton
@@ -64,7 +64,7 @@ def product(x, y, PRECISION: tl.constexpr):  # type: ignore[no-untyped-def]
 @triton.jit  # type: ignore[misc,untyped-decorator,unused-ignore]
 def paired(x, dx, y, dy, PRECISION: tl.constexpr):  # type: ignore[no-untyped-def]
     """Return the displacement of a product."""
-    return tl.dot(dx, y, tl.dot(x, dy, input_precision=PRECISION), input_precision=PRECISION)  # fmt: skip  # noqa: E501
+    return tl.dot(dx, y, tl.dot(x, dy, input_precision=PRECISION), input_precision=PRECISION)  # fmt: skip
 
 
 @triton.jit  # type: ignore[misc,untyped-decorator,unused-ignore]
@@ -270,7 +270,7 @@ def small_kernel(  # type: ignore[no-untyped-def]
     rest = combine(0.0, T_1, a, T_2, a2, T_3, a3, T_6, a6, N)
     most = tl.reduce(squarings, 0, larger)
     if PAIR:
-        given = unpack(tl.load(direction + places, mask=mask, other=0.0), BLOCK, LOG2_SIZE)  # fmt: skip  # noqa: E501
+        given = unpack(tl.load(direction + places, mask=mask, other=0.0), BLOCK, LOG2_SIZE)  # fmt: skip
         e = ()
         for k in tl.static_range(N * N):
             e += (given[k] * scale,)
@@ -293,7 +293,7 @@ def small_kernel(  # type: ignore[no-untyped-def]
     else:
         result = small_sum(rest, small_product(left, right, N), N)
         for done in range(most):
-            result = small_choice(done < squarings, small_product(result, result, N), result, N)  # fmt: skip  # noqa: E501
+            result = small_choice(done < squarings, small_product(result, result, N), result, N)  # fmt: skip
     values = ()
     for k in tl.static_range(2**LOG2_SIZE):
         values += (tl.where(norm < float("inf"), result[k % (N * N)], float("nan")),)

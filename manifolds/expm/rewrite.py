@@ -128,7 +128,10 @@ def _is_slice(node: fx.Node, from_the_end: int, start: int, end: int) -> bool:
         return False
     if dim % len(shape) != len(shape) - from_the_end:
         return False
-    return (first, min(last, shape[dim])) == (start, end) and node.args[4:] in ((), (1,))
+    return (first, min(last, shape[dim])) == (start, end) and node.args[4:] in (
+        (),
+        (1,),
+    )
 
 
 def _replace(

@@ -18,7 +18,7 @@ its own flag. All programs of such a launch must run at once.
 
 Tiles are powers of two; ``PARTS`` of them side by side reach 192 = 3 x 64 and 384.
 """
-# ruff: noqa: N803
+# ruff: noqa: E501, N803
 # mypy: disable-error-code="assignment,misc"
 
 import triton
@@ -61,7 +61,7 @@ def await_written(values, places):  # type: ignore[no-untyped-def]
 
 
 @triton.jit  # type: ignore[misc,untyped-decorator,unused-ignore]
-def read(source, columns, kept, n, TILES: tl.constexpr, TILE: tl.constexpr, SHARED: tl.constexpr):  # type: ignore[no-untyped-def]  # fmt: skip  # noqa: E501
+def read(source, columns, kept, n, TILES: tl.constexpr, TILE: tl.constexpr, SHARED: tl.constexpr):  # type: ignore[no-untyped-def]  # fmt: skip
     """Read a row in tiles; what is not kept is zero."""
     tiles = ()
     for i in tl.static_range(TILES):
@@ -89,7 +89,7 @@ def write(target, values, columns, kept, n, TILES: tl.constexpr, TILE: tl.conste
 
 
 @triton.jit  # type: ignore[misc,untyped-decorator,unused-ignore]
-def read_weight(source, inner, columns, n, PARTS: tl.constexpr, K_TILE: tl.constexpr, N_TILE: tl.constexpr):  # type: ignore[no-untyped-def]  # fmt: skip  # noqa: E501
+def read_weight(source, inner, columns, n, PARTS: tl.constexpr, K_TILE: tl.constexpr, N_TILE: tl.constexpr):  # type: ignore[no-untyped-def]  # fmt: skip
     """Read the program's columns of W, those of one tile of columns together."""
     tiles = ()
     for j in tl.static_range(PARTS):
