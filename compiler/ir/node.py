@@ -54,11 +54,14 @@ class Map:
         buffer: What is written; its shape is the axes' extents.
         axes: One for each dim of the buffer.
         value: Of the buffer's type.
+        shares: Name of the array whose memory it shows in eager mode, "" where it has
+            memory of its own. A caller may get both, and see that they share.
     """
 
     buffer: Buffer
     axes: tuple[Axis, ...]
     value: Expression
+    shares: str = ""
 
 
 REDUCERS: Mapping[str, tuple[int, int]] = {

@@ -313,7 +313,8 @@ class _Writer:
             return repr(value)
         if isinstance(value, (tuple, list)):
             inner = ", ".join(map(self.argument, value))
-            return f"[{inner}]" if isinstance(value, list) else f"({inner},)"
+            comma = "," if len(value) == 1 else ""
+            return f"[{inner}]" if isinstance(value, list) else f"({inner}{comma})"
         if isinstance(value, dict):
             inner = ", ".join(f"{k!r}: {self.argument(v)}" for k, v in value.items())
             return f"{{{inner}}}"

@@ -245,6 +245,7 @@ def trained(same: Same, f: Callable[..., Any], *args: torch.Tensor) -> None:
         assert mine.stride() == wanted.stride()
 
 
+@pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")
 def test_autograd_functions(same: Same) -> None:
     trained(same, lambda x: Cube.apply(x.sin()), torch.randn(5))
 
