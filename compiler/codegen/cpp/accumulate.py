@@ -183,7 +183,7 @@ def _welford(dtype: str) -> Accumulator:
 
 def _online_softmax(dtype: str) -> Accumulator:
     kind = VALUES[dtype]
-    exp = "expf" if dtype == "float32" else "exp"
+    exp = "exp_f32" if dtype == "float32" else "exp"
 
     def rescaled(total: str, old: str, new: str) -> str:
         return f"({old} == {new} ? {total} : {total} * {exp}({old} - {new}))"

@@ -15,8 +15,8 @@ from .writer import Writer
 BLOCK: Final = 4096
 """Elements of the last axis that one thread takes at a time."""
 
-_TILE: Final = 64
-"""Rows and columns of a tile [elements]."""
+_LINE: Final = 64
+"""Bytes of a cache line: a side of a tile."""
 
 
 def print_pointwise(writer: Writer) -> None:
@@ -165,21 +165,22 @@ def _tiles(
 ) -> None:
     """Write loops over tiles: transposed loads go through a small array."""
     body = writer.body
-    blocks = [writer.blocks(slow, _TILE), writer.blocks(fast, _TILE)]
+    tile = max(_LINE * 8 // max(bits(load.dtype) for load in turned), 8)
+    blocks = [writer.blocks(slow, tile), writer.blocks(fast, tile)]
     axes = [*others, *blocks]
     extents = [axis.extent for axis in writer.nest.outer]
     pragma = writer.pragma("parallel for", collapse=len(axes), axes=extents)
     with writer.loops(axes, pragma):
         row, column = body.fresh("x"), body.fresh("x")
         for name, block in zip((row, column), blocks, strict=True):
-            body.line(f"const i64 {name} = {body.value(block.digit)} * {_TILE};")
-        bottom = writer.stop(slow, row, _TILE)
-        right = writer.stop(fast, column, _TILE)
+            body.line(f"const i64 {name} = {body.value(block.digit)} * {tile};")
+        bottom = writer.stop(slow, row, tile)
+        right = writer.stop(fast, column, tile)
         arrays = {}
         for load in turned:
             name = body.fresh("a")
             kind = spelling.MEMORY[load.dtype]
-            body.line(f"alignas(64) {kind} {name}[{_TILE * _TILE}];")
+            body.line(f"alignas(64) {kind} {name}[{tile * tile}];")
             step = coefficient(load.args[0], fast.digit)
             with body.block(""):
                 body.bind(slow.digit, row)
@@ -187,7 +188,7 @@ def _tiles(
                 offset = body.value(load.args[0])
                 word = f"u{bits(load.dtype)}"
                 body.line(
-                    f"transpose_tile<{word}, {_TILE}>((const {word} *)"
+                    f"transpose_tile<{word}, {tile}>((const {word} *)"
                     f"{pointer(str(load.data))} + {offset}, {step}LL, "
                     f"({word} *){name}, {bottom} - {row}, {right} - {column});"
                 )
@@ -197,9 +198,7 @@ def _tiles(
             with writer.span(fast, column, right, writer.simd()):
                 across = body.value(fast.digit)
                 for load, name in arrays.items():
-                    element = (
-                        f"{name}[({here} - {row}) * {_TILE} + {across} - {column}]"
-                    )
+                    element = f"{name}[({here} - {row}) * {tile} + {across} - {column}]"
                     text = spelling.loaded(element, load.dtype)
                     value = body.fresh("v")
                     body.line(f"const {spelling.VALUES[load.dtype]} {value} = {text};")

@@ -133,47 +133,131 @@ INLINE i32 random_bits(i64 seed, i64 offset) {
 """
 
 TILES: Final = """\
-template <typename T, int M0, int M1, int M2, int M3, int M4, int M5, int M6, int M7,
-          typename V>
-INLINE V pick(V a, V b) {
-    return __builtin_shufflevector(a, b, M0, M1, M2, M3, M4, M5, M6, M7);
-}
+#define EXCHANGE(to, from, half, low, high) \\
+    for (int k = 0; k < N / 2; ++k) { \\
+        const int i = k / half * 2 * half + k % half; \\
+        to[i] = __builtin_shuffle(from[i], from[i + half], (V)low); \\
+        to[i + half] = __builtin_shuffle(from[i], from[i + half], (V)high); \\
+    }
 template <typename T, int PITCH>
 INLINE void transpose_8x8(const T *from, i64 step, T *to) {
-    typedef T V __attribute__((vector_size(8 * sizeof(T))));
-    V r[8], s[8];
-    for (int i = 0; i < 8; ++i) __builtin_memcpy(&r[i], from + i * step, sizeof(V));
-    for (int i = 0; i < 4; ++i) {
-        s[i] = pick<T, 0, 1, 2, 3, 8, 9, 10, 11>(r[i], r[i + 4]);
-        s[i + 4] = pick<T, 4, 5, 6, 7, 12, 13, 14, 15>(r[i], r[i + 4]);
-    }
-    for (int k = 0; k < 4; ++k) {
-        const int i = k < 2 ? k : k + 2;
-        r[i] = pick<T, 0, 1, 8, 9, 4, 5, 12, 13>(s[i], s[i + 2]);
-        r[i + 2] = pick<T, 2, 3, 10, 11, 6, 7, 14, 15>(s[i], s[i + 2]);
-    }
-    for (int i = 0; i < 8; i += 2) {
-        s[i] = pick<T, 0, 8, 2, 10, 4, 12, 6, 14>(r[i], r[i + 1]);
-        s[i + 1] = pick<T, 1, 9, 3, 11, 5, 13, 7, 15>(r[i], r[i + 1]);
-    }
-    for (int i = 0; i < 8; ++i) __builtin_memcpy(to + i * PITCH, &s[i], sizeof(V));
+    const int N = 8;
+    typedef T V __attribute__((vector_size(N * sizeof(T))));
+    V r[N], s[N];
+    for (int i = 0; i < N; ++i) __builtin_memcpy(&r[i], from + i * step, sizeof(V));
+    const V low_4 = {0, 1, 2, 3, 8, 9, 10, 11};
+    const V high_4 = {4, 5, 6, 7, 12, 13, 14, 15};
+    EXCHANGE(s, r, 4, low_4, high_4)
+    const V low_2 = {0, 1, 8, 9, 4, 5, 12, 13};
+    const V high_2 = {2, 3, 10, 11, 6, 7, 14, 15};
+    EXCHANGE(r, s, 2, low_2, high_2)
+    const V low_1 = {0, 8, 2, 10, 4, 12, 6, 14};
+    const V high_1 = {1, 9, 3, 11, 5, 13, 7, 15};
+    EXCHANGE(s, r, 1, low_1, high_1)
+    for (int i = 0; i < N; ++i) __builtin_memcpy(to + i * PITCH, &s[i], sizeof(V));
+}
+template <typename T, int PITCH>
+INLINE void transpose_16x16(const T *from, i64 step, T *to) {
+    const int N = 16;
+    typedef T V __attribute__((vector_size(N * sizeof(T))));
+    V r[N], s[N];
+    for (int i = 0; i < N; ++i) __builtin_memcpy(&r[i], from + i * step, sizeof(V));
+    const V low_8 = {0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23};
+    const V high_8 = {8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31};
+    EXCHANGE(s, r, 8, low_8, high_8)
+    const V low_4 = {0, 1, 2, 3, 16, 17, 18, 19, 8, 9, 10, 11, 24, 25, 26, 27};
+    const V high_4 = {4, 5, 6, 7, 20, 21, 22, 23, 12, 13, 14, 15, 28, 29, 30, 31};
+    EXCHANGE(r, s, 4, low_4, high_4)
+    const V low_2 = {0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29};
+    const V high_2 = {2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31};
+    EXCHANGE(s, r, 2, low_2, high_2)
+    const V low_1 = {0, 16, 2, 18, 4, 20, 6, 22, 8, 24, 10, 26, 12, 28, 14, 30};
+    const V high_1 = {1, 17, 3, 19, 5, 21, 7, 23, 9, 25, 11, 27, 13, 29, 15, 31};
+    EXCHANGE(r, s, 1, low_1, high_1)
+    for (int i = 0; i < N; ++i) __builtin_memcpy(to + i * PITCH, &r[i], sizeof(V));
 }
 template <typename T, int PITCH>
 INLINE void transpose_tile(const T *from, i64 step, T *to, i64 rows, i64 columns) {
+    const i64 N = sizeof(T) == 8 ? 8 : 16;
     i64 column = 0;
-    for (; column + 8 <= columns; column += 8) {
+    for (; column + N <= columns; column += N) {
         i64 row = 0;
-        for (; row + 8 <= rows; row += 8)
-            transpose_8x8<T, PITCH>(from + column * step + row, step,
-                                    to + row * PITCH + column);
+        for (; row + N <= rows; row += N) {
+            const T *source = from + column * step + row;
+            T *target = to + row * PITCH + column;
+            if (N == 8) transpose_8x8<T, PITCH>(source, step, target);
+            else transpose_16x16<T, PITCH>(source, step, target);
+        }
         for (; row < rows; ++row)
-            for (i64 c = column; c < column + 8; ++c)
+            for (i64 c = column; c < column + N; ++c)
                 to[row * PITCH + c] = from[c * step + row];
     }
     for (; column < columns; ++column)
         for (i64 row = 0; row < rows; ++row)
             to[row * PITCH + column] = from[column * step + row];
 }
+"""
+
+FAST: Final = """\
+INLINE f32 exp_f32(f32 x) {
+    x = x < -104.0f ? -104.0f : x;
+    x = x > 89.0f ? 89.0f : x;
+    const f32 shifted = __builtin_fmaf(x, 0x1.715476p0f, 0x1.8p23f);
+    const f32 n = shifted - 0x1.8p23f;
+    const i32 k = __builtin_bit_cast(i32, shifted) - 0x4b400000;
+    const f32 high = __builtin_fmaf(n, -0x1.62e4p-1f, x);
+    const f32 r = __builtin_fmaf(n, -0x1.7f7d1cp-20f, high);
+    f32 p = 0x1.6a2448p-10f;
+    p = __builtin_fmaf(p, r, 0x1.1239d4p-7f);
+    p = __builtin_fmaf(p, r, 0x1.5558f2p-5f);
+    p = __builtin_fmaf(p, r, 0x1.555492p-3f);
+    p = __builtin_fmaf(p, r, 0x1.fffffcp-2f);
+    p = __builtin_fmaf(p * r, r, r) + 1.0f;
+    // two factors: the result may be subnormal or overflow
+    const i32 half = k >> 1;
+    const f32 scale = float_of((u32)(half + 127) << 23);
+    return p * scale * float_of((u32)(k - half + 127) << 23);
+}
+INLINE f32 erf_f32(f32 x) {
+    const f32 t = __builtin_fabsf(x), c = t > 4.0f ? 4.0f : t, s = x * x;
+    f32 p = 0x1.496a28p-14f;
+    p = __builtin_fmaf(p, s, -0x1.a3f6fcp-11f);
+    p = __builtin_fmaf(p, s, 0x1.5405b2p-8f);
+    p = __builtin_fmaf(p, s, -0x1.b7f90cp-6f);
+    p = __builtin_fmaf(p, s, 0x1.ce2cf8p-4f);
+    p = __builtin_fmaf(p, s, -0x1.81273ep-2f);
+    p = __builtin_fmaf(p, s, 0x1.06eba8p-3f);
+    const f32 small = __builtin_fmaf(p, x, x);
+    f32 q = 0x1.852dc4p-13f;
+    q = __builtin_fmaf(q, c, -0x1.814d22p-9f);
+    q = __builtin_fmaf(q, c, 0x1.654246p-6f);
+    q = __builtin_fmaf(q, c, -0x1.a60a94p-4f);
+    q = __builtin_fmaf(q, c, -0x1.46c582p-1f);
+    q = __builtin_fmaf(q, c, -0x1.2085b2p0f);
+    q = __builtin_fmaf(q, c, -0x1.72e404p-12f);
+    const f32 large = __builtin_copysignf(1.0f - exp_f32(q), x);
+    return t > 1.0f ? large : small;
+}
+INLINE f32 tanh_f32(f32 x) {
+    const f32 t = __builtin_fabsf(x), s = x * x;
+    f32 p = -0x1.76abf6p-8f;
+    p = __builtin_fmaf(p, s, 0x1.5256cep-6f);
+    p = __builtin_fmaf(p, s, -0x1.b84448p-5f);
+    p = __builtin_fmaf(p, s, 0x1.110768p-3f);
+    p = __builtin_fmaf(p, s, -0x1.555534p-2f);
+    const f32 small = __builtin_fmaf(p * s, x, x);
+    const f32 large = 1.0f - 2.0f / (exp_f32(t + t) + 1.0f);
+    return t < 0.625f ? small : __builtin_copysignf(large, x);
+}
+"""
+"""exp, erf and tanh of float32 as polynomials, fitted here by least squares that
+reweights towards the largest error (Lawson): off by at most 2 ulp, special values
+included, and inline, so that vectors stay in registers."""
+
+EXACT: Final = """\
+#define exp_f32 expf
+#define erf_f32 erff
+#define tanh_f32 tanhf
 """
 
 VECTOR_FUNCTIONS: Final = (
@@ -213,4 +297,6 @@ def prelude(vector_functions: bool) -> str:
                 lines.append(
                     f'extern "C" {attribute} {spelled} {name}{suffix}({args});'
                 )
-    return "\n".join([TYPES + CONVERSIONS + SEMANTICS + TILES, *lines, ""])
+    inline = FAST if vector_functions else EXACT
+    text = TYPES + CONVERSIONS + SEMANTICS + TILES + inline
+    return "\n".join([text, *lines, ""])

@@ -43,12 +43,12 @@ def advance(
         ]
     if kind == "logsumexp":
         f = "" if dtype == "float64" else "f"
-        spelled = VALUES[dtype]
+        spelled, exp = VALUES[dtype], "exp_f32" if f else "exp"
         return [
             f"const {spelled} top = larger({value}, {into[0]});",
             f"const {spelled} low = smaller({value}, {into[0]});",
             f"{into[0]} = (top == low) & (top - top != 0) ? top : "
-            f"top + log1p{f}(exp{f}(low - top));",
+            f"top + log1p{f}({exp}(low - top));",
         ]
     return [f"{into[0]} = {combined(kind, _wide(kind, dtype), into[0], value)};"]
 

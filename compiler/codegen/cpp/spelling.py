@@ -126,6 +126,8 @@ def operation(node: Expression, args: list[str]) -> str:
         return f"__builtin_sqrt{'' if dtype == 'float64' else 'f'}({args[0]})"
     if op == "rsqrt":
         return f"1 / __builtin_sqrt{'' if dtype == 'float64' else 'f'}({args[0]})"
+    if op in ("exp", "erf", "tanh") and dtype == "float32":
+        return f"{op}_f32({args[0]})"
     template = OPERATIONS[op].cpp
     if template is not None and not isinstance(template, str):
         template = template[kind]
