@@ -16,7 +16,9 @@ from .failures import WRONG, InputError
 def hunt(
     subject: Annotated[
         str,
-        typer.Option(help="eager, dynamo, aot_eager, inductor or tilewright."),
+        typer.Option(
+            help="eager, dynamo, aot_eager, inductor, tilewright or module:function."
+        ),
     ] = "tilewright",
     minutes: Annotated[float, typer.Option(min=0.01, help="How long.")] = 1.0,
     workers: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
@@ -54,9 +56,10 @@ def hunt(
     from verify.campaign.subjects import SUBJECTS
     from verify.strategies.programs import FAMILIES
 
-    if subject not in SUBJECTS:
+    if subject not in SUBJECTS and ":" not in subject:
         raise InputError(
-            f"subject must be one of {', '.join(SUBJECTS)}, got subject={subject!r}"
+            f"subject must be one of {', '.join(SUBJECTS)}, or module:function for "
+            f"another backend, got subject={subject!r}"
         )
     chosen = tuple(name for name in families.split(",") if name) or tuple(FAMILIES)
     wrong = [name for name in chosen if name not in FAMILIES]

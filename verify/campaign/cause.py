@@ -7,7 +7,7 @@ from typing import Any
 
 from .case import Case
 
-_NUMBER = re.compile(r"-?\d+(\.\d+)?(e[+-]?\d+)?|0x[0-9a-f]+")
+_NUMBER = re.compile(r"0x[0-9a-f]+|-?\d+(\.\d+)?(e[+-]?\d+)?")
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|<[^<>]*>|/[\w/.]+")
 
 

@@ -1,5 +1,6 @@
 """Make a failing program small: fewer lines, fewer results, plainer inputs."""
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
@@ -44,6 +45,8 @@ def _smaller(program: Program) -> Iterator[Program]:
             if found is not None:
                 yield _pruned(found)
         size //= 2
+    yield from _cut(program)
+    yield from _bypassed(program)
     if len(program.returns) > 1:
         for name in program.returns:
             yield replace(program, returns=(name,))
@@ -55,6 +58,40 @@ def _smaller(program: Program) -> Iterator[Program]:
     for name, spec in program.inputs.items():
         for simpler in _simpler(spec):
             yield replace(program, inputs={**program.inputs, name: simpler})
+
+
+def _cut(program: Program) -> Iterator[Program]:
+    """Return an earlier value, without the lines behind it."""
+    for count in range(1, len(program.lines)):
+        names = targets(program.lines[count - 1])
+        if names:
+            yield replace(
+                program,
+                lines=program.lines[:count],
+                operations=program.operations[:count],
+                returns=tuple(names[:1]),
+            )
+
+
+def _bypassed(program: Program) -> Iterator[Program]:
+    """Leave a line out, and take one of its operands for its value."""
+    for number, line in enumerate(program.lines):
+        names = targets(line)
+        if len(names) != 1:
+            continue
+        used = [name for name in re.findall(r"\b[xv]\d+\b", line) if name != names[0]]
+        for operand in dict.fromkeys(used):
+            word = re.compile(rf"\b{names[0]}\b")
+            lines = [word.sub(operand, text) for text in program.lines]
+            del lines[number]
+            returns = [operand if name in names else name for name in program.returns]
+            kept = program.operations
+            yield replace(
+                program,
+                lines=tuple(lines),
+                operations=(*kept[:number], *kept[number + 1 :]),
+                returns=tuple(dict.fromkeys(returns)),
+            )
 
 
 def _pruned(program: Program) -> Program:

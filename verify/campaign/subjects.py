@@ -1,5 +1,6 @@
 """What is tested: compilers that take a Python function over torch."""
 
+import importlib
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +15,7 @@ from .case import Case
 SUBJECTS = ("eager", "dynamo", "aot_eager", "inductor", "tilewright")
 """``eager`` is PyTorch against itself (no false alarms), ``dynamo`` is capture without
 a compiler, ``aot_eager`` adds functionalisation: they tell faults of the capture from
-faults of the compiler."""
+faults of the compiler. ``module:function`` is any other backend of torch.compile."""
 
 
 def compiled(case: Case) -> Callable[..., Any]:
@@ -23,7 +24,10 @@ def compiled(case: Case) -> Callable[..., Any]:
     if case.subject == "eager":
         return function
     torch.compiler.reset()
-    backend = "eager" if case.subject == "dynamo" else case.subject
+    backend: Any = "eager" if case.subject == "dynamo" else case.subject
+    if ":" in case.subject:
+        module, _, name = case.subject.partition(":")
+        backend = getattr(importlib.import_module(module), name)
     return torch.compile(
         function, backend=backend, dynamic=True if case.dynamic else None
     )

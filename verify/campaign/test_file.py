@@ -86,6 +86,12 @@ def write(
             f"{value.stride()}, {slack!r}, {keep}),"
         )
     dynamic = ", dynamic=True" if case.dynamic else ""
+    backend = repr(case.subject)
+    if ":" in case.subject:
+        module, _, backend = case.subject.partition(":")
+        lines[lines.index("import torch")] = (
+            f"import torch\nfrom {module} import {backend}"
+        )
     lines += [
         "]",
         '"""Of each result, and of each input after the run: elements, shape, strides,',
@@ -94,7 +100,7 @@ def write(
         "",
         f"def test_{name}():",
         "    given = inputs()",
-        f"    compiled = torch.compile(program, backend={case.subject!r}{dynamic})",
+        f"    compiled = torch.compile(program, backend={backend}{dynamic})",
         "    with torch.no_grad():",
         "        results = [*compiled(*given), *given]",
         "    got = [value for value in results if isinstance(value, torch.Tensor)]",
