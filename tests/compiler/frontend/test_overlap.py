@@ -1,0 +1,50 @@
+import pytest
+import torch
+
+from compiler.frontend.overlap import overlap_guard, shared_at_capture
+
+
+def test_numbers_of_shared_storages() -> None:
+    base = torch.zeros(4)
+    assert shared_at_capture([base[1:], 3, torch.zeros(2), base]) == [0, 1, 2, 0]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "overlaps"),
+    [
+        (slice(0, 3), slice(2, 5), True),
+        (slice(2, 5), slice(0, 3), True),
+        (slice(0, 3), slice(3, 6), False),
+        (slice(0, 0), slice(0, 6), False),
+        (slice(0, 6), slice(2, 4), True),
+    ],
+)
+def test_slices_of_one_array(one: slice, other: slice, overlaps: bool) -> None:
+    base = torch.zeros(6)
+    for mutated in ([0], [1], [0, 1]):
+        assert overlap_guard(mutated, [0, 1])([base[one], base[other]]) == overlaps
+
+
+def test_what_shared_at_capture_is_guarded_by_dynamo() -> None:
+    base = torch.zeros(6)
+    assert not overlap_guard([0], [0, 0])([base, base])
+    assert overlap_guard([0], [0, 0, 2])([base, base, base])
+
+
+def test_arguments_that_are_only_read_may_share() -> None:
+    base = torch.zeros(6)
+    assert not overlap_guard([2], [0, 1, 2])([base, base, torch.zeros(6)])
+
+
+def test_sizes_among_the_arguments() -> None:
+    base = torch.zeros(6)
+    guard = overlap_guard([1], [0, 1, 2, 3])
+    assert not guard([4, base, None, torch.zeros(1)])
+    assert guard([4, base, None, base[3:]])
+
+
+def test_strided_arguments() -> None:
+    base = torch.zeros(4, 6)
+    guard = overlap_guard([0], [0, 1])
+    assert guard([base[:, 1], base[:, 2]])  # they interleave: taken as overlapping
+    assert not guard([base[:2, 1], base[2:, 1]])
