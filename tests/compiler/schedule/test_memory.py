@@ -1,0 +1,155 @@
+"""Memory is taken over only from what is dead."""
+
+import torch
+
+from compiler.ir.expression import Expression, loads
+from compiler.ir.index import add, digit, index, mul
+from compiler.ir.kernel import Allocate, Free, Kernel, Step, Store
+from compiler.ir.node import Alias, Axis, Buffer, Extern, Reference
+from compiler.ir.scalar import apply, load
+from compiler.schedule.memory import Plan, in_place, planned, touched
+
+A = digit("x0")
+TYPE = "float32"
+
+
+def array(name: str, extent: int = 8) -> Buffer:
+    return Buffer(name, TYPE, (index(extent),), "cpu", (index(1),), index(0))
+
+
+def kernel(name: str, value: Expression, *stores: Store) -> Kernel:
+    stages = (Store(name, (A,), value, False), *stores)
+    names = {name, *(s.buffer for s in stores)}
+    for stage in stages:
+        names |= {str(load.data) for load in loads(stage.value)}
+    return Kernel(
+        f"make_{name}",
+        (Axis(A, index(8)),),
+        (),
+        stages,
+        {n: array(n) for n in sorted(names)},
+    )
+
+
+def plan(*steps: Kernel | Extern | Alias, outputs: tuple[str, ...]) -> Plan:
+    buffers = {}
+    for step in steps:
+        buffers.update({name: array(name) for name in touched(step)})
+    return planned(steps, buffers, ["in"], outputs)
+
+
+def spelt(steps: tuple[Step, ...]) -> list[str]:
+    out = []
+    for step in steps:
+        if isinstance(step, Allocate):
+            reused = f" in {step.reuse}" if step.reuse else ""
+            out.append(f"take {step.buffer.name}{reused}")
+        elif isinstance(step, Free):
+            out.append(f"free {step.name}")
+        else:
+            out.append("run")
+    return out
+
+
+def neg(name: str, *place: Expression) -> Expression:
+    return apply("neg", load(name, place or (A,), TYPE))
+
+
+def test_a_dead_array_is_written_over_at_its_own_points() -> None:
+    found = plan(
+        kernel("a", neg("in")),
+        kernel("b", neg("a")),
+        kernel("c", neg("b")),
+        outputs=("c",),
+    )
+    assert spelt(found.steps) == [
+        "take a",
+        "run",
+        "take b in a",
+        "run",
+        "take c in b",
+        "run",
+    ]
+    assert found.peak == found.total == 32
+
+
+def test_an_array_read_elsewhere_is_not_written_over() -> None:
+    backwards = neg("a", add(mul(A, -1), 7))
+    found = plan(kernel("a", neg("in")), kernel("b", backwards), outputs=("b",))
+    assert spelt(found.steps) == ["take a", "run", "take b", "run", "free a"]
+    assert found.peak == 64
+
+
+def test_dead_memory_goes_to_a_later_array_of_its_size() -> None:
+    backwards = neg("a", add(mul(A, -1), 7))
+    more = neg("b", add(mul(A, -1), 7))
+    found = plan(
+        kernel("a", neg("in")),
+        kernel("b", backwards),
+        kernel("c", more),
+        outputs=("c",),
+    )
+    assert spelt(found.steps) == [
+        "take a",
+        "run",
+        "take b",
+        "run",
+        "take c in a",
+        "run",
+        "free b",
+    ]
+
+
+def test_what_leaves_the_graph_keeps_its_memory() -> None:
+    found = plan(kernel("a", neg("in")), kernel("b", neg("a")), outputs=("a", "b"))
+    assert spelt(found.steps) == ["take a", "run", "take b", "run"]
+
+
+def test_inputs_belong_to_the_caller() -> None:
+    found = plan(kernel("a", neg("in")), outputs=("a",))
+    assert spelt(found.steps) == ["take a", "run"]
+
+
+def test_storage_lives_as_long_as_its_last_view() -> None:
+    view = Alias(array("v"), "a")
+    found = plan(
+        kernel("a", neg("in")),
+        view,
+        kernel("b", neg("in")),
+        kernel("c", neg("v")),
+        outputs=("b", "c"),
+    )
+    assert spelt(found.steps) == [
+        "take a",
+        "run",
+        "run",
+        "take b",
+        "run",
+        "take c",
+        "run",
+        "free v",
+        "free a",
+    ]
+
+
+def test_fresh_results_of_operators_are_ours_others_are_not() -> None:
+    clone = torch.ops.aten.clone.default
+
+    def steps(target: object) -> list[str]:
+        call = Extern((array("a"),), target, (Reference("in"),), {})
+        return spelt(plan(call, kernel("b", neg("a")), outputs=("b",)).steps)
+
+    assert steps(clone) == ["run", "take b in a", "run"]
+    assert steps(lambda tensor: tensor) == ["run", "take b", "run", "free a"]
+
+
+def test_in_place_needs_the_one_store_at_the_one_point() -> None:
+    assert in_place(kernel("b", neg("a")), "a", "b")
+    second = Store("c", (A,), neg("a"), False)
+    assert not in_place(kernel("b", neg("a"), second), "a", "b")
+    assert not in_place(
+        kernel("b", apply("add", neg("a"), neg("a", index(0)))), "a", "b"
+    )
+    atomic = Store("b", (A,), neg("a"), False, "add", None, False)
+    added = kernel("c", neg("in"), atomic)
+    assert not in_place(added, "a", "b")
