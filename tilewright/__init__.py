@@ -12,6 +12,7 @@ import algebra
 _HOMES = {
     **dict.fromkeys(algebra.__all__, "algebra"),
     "catalogue": "proofs",
+    "check": "verify",
     "classify": "compiler.convert",
     "encodings": "algebra.encodings",
     "explain": "compiler.convert",

@@ -16,9 +16,11 @@ import typer
 import tilewright
 from algebra.errors import LayoutError
 
+from .check import check
 from .explain import explain
 from .failures import WRONG, InputError, one_line
 from .hunt import hunt, reproduce
+from .inspect import inspect
 from .permute import permute
 from .prove import prove
 from .run import run
@@ -32,7 +34,17 @@ app = typer.Typer(
     rich_markup_mode=None,
     help="Formally checked tensor layouts.",
 )
-for command in (show, explain, prove, permute, hunt, reproduce, run):
+for command in (
+    show,
+    explain,
+    prove,
+    check,
+    permute,
+    inspect,
+    hunt,
+    reproduce,
+    run,
+):
     app.command()(command)
 
 

@@ -9,7 +9,7 @@ from algebra.errors import ArgumentError
 from algebra.verdict import Proved, Refuted, Unknown, Verdict
 from verify.mlir import Function, PointerType, read_module
 from verify.symbolic.terms import ONE, Term
-from verify.ttir.machine import evaluate, function_of
+from verify.ttir.machine import deep_recursion, evaluate, function_of
 from verify.ttir.program import LOAD, Program
 
 from .arguments import Argument, Buffer, Scalar, dtype_name
@@ -19,9 +19,17 @@ from .expressions import parse_expression
 from .finding import Finding, combined
 from .memory_safety import CANDIDATE, bounds, wraps
 from .poison import definedness, promises
+from .preconditions import (
+    Condition,
+    failing,
+    is_possible,
+    spelled,
+    under,
+    weakest,
+)
 from .races import races, written_once
 from .report import Report
-from .setting import AXES, Setting, assumed, memory_of, scalar_names
+from .setting import AXES, Setting, assumed, memory_of, scalar_names, solved
 
 Obligation = Callable[[Setting], Iterator[Finding]]
 
@@ -103,11 +111,14 @@ def check(
         started + budget,
     )
     try:
-        findings, verdicts = decide(setting)
+        with deep_recursion():
+            findings, verdicts = decide(setting)
+            condition = precondition_of(setting, findings)
         report = Report(
             kernel=setting.program.name,
             verdicts=verdicts,
             findings=tuple(findings),
+            precondition=condition,
             assumptions=tuple(setting.texts),
             seconds=time.perf_counter() - started,
             questions=setting.solver.asked,
@@ -130,6 +141,34 @@ def decide(setting: Setting) -> tuple[list[Finding], dict[str, Verdict]]:
             verdict = obstacle
         verdicts[name] = verdict
     return findings, verdicts
+
+
+ROUNDS = 4
+"""How often a condition is strengthened that turns out not to be enough."""
+
+
+def precondition_of(setting: Setting, findings: Sequence[Finding]) -> str | None:
+    """Return a condition under which all obligations hold, or ``None``.
+
+    It has been checked: under it everything is proved, and something is still stored.
+    """
+    broken = failing(findings)
+    if not broken or obstacle_of(setting) is not None:
+        return None
+    chosen: list[Condition] = []
+    for _ in range(ROUNDS):
+        more = weakest(under(setting, chosen), broken)
+        if more is None:
+            return None
+        chosen += more
+        stronger = under(setting, chosen)
+        if not is_possible(stronger):
+            return None
+        again = [f for check in CHECKS.values() for f in check(stronger)]
+        broken = failing(again)
+        if not broken:
+            return spelled(chosen)
+    return None
 
 
 def settled(setting: Setting, finding: Finding) -> Finding:
@@ -173,24 +212,21 @@ def setting_of(
     module = read_module(text)
     entry = function_of(module, function)
     check_arguments(entry, args)
-    names = scalar_names(args, constexprs)
+    assume = (*assume, *divisibility(entry, args))
+    names, promised = solved(scalar_names(args, constexprs), assume)
     shared = {
         name: buffer.same_as
         for name, buffer in args.items()
         if isinstance(buffer, Buffer) and buffer.same_as is not None
     }
-    ranges = {
-        name: argument.range()
-        for name, argument in args.items()
-        if isinstance(argument, Scalar)
-    }
-    program = evaluate(module, entry.name, shared, ranges)
+    program = evaluate(module, entry.name, shared, names)
     memories = {
         name: memory_of(name, buffer, names)
         for name, buffer in args.items()
         if isinstance(buffer, Buffer) and name not in shared
     }
-    assumptions, texts = assumed(names, memories, assume, program.divisible)
+    assumptions, texts = assumed(names, memories, assume)
+    assumptions += promised
     if len(grid) > len(AXES):
         raise ArgumentError(
             f"needed at most 3 grid entries, got grid={tuple(grid)!r}",
@@ -203,6 +239,17 @@ def setting_of(
     return Setting(
         program, names, memories, assumptions, texts, numbers, limit, deadline, shared
     )
+
+
+def divisibility(function: Function, args: Mapping[str, Argument]) -> list[str]:
+    """Return what the launcher promises about scalars, as conditions."""
+    found = []
+    for parameter in function.arguments:
+        divisor = parameter.attributes.get("tt.divisibility")
+        name = parameter.name[1:]
+        if isinstance(divisor, int) and isinstance(args.get(name), Scalar):
+            found.append(f"{name} % {divisor} == 0")
+    return found
 
 
 def text_of(

@@ -13,7 +13,7 @@ import numpy as np
 
 from algebra.verdict import Refuted, Unknown, Verdict
 from verify.symbolic.terms import INT, Term, at_most, constant, equal, invert
-from verify.symbolic.walk import nodes_of, value_at
+from verify.symbolic.walk import nodes_of, symbols_of, value_at
 from verify.ttir.machine import function_of
 from verify.ttir.run import GuardedMemory, Launch, RunError, run_program
 
@@ -80,12 +80,13 @@ def candidate_of(setting: Setting, values: Mapping[Term, Any]) -> Candidate:
     known = dict(values)
     scalars: dict[str, Any] = {}
     for name, term in setting.names.items():
-        if term.kind == "symbol":
-            known.setdefault(term, _default(term))
+        for node in symbols_of(term):
+            known.setdefault(node, _default(node))
         scalars[name] = value_at(term, known)
     for name, term in setting.program.scalars.items():
-        known.setdefault(term, _default(term))
-        scalars[name] = known[term]
+        for node in symbols_of(term):
+            known.setdefault(node, _default(node))
+        scalars[name] = value_at(term, known)
     grid = {axis: int(value_at(setting.grid[axis], known)) for axis in AXES}
     sizes = {
         name: int(value_at(memory.size, known))

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from algebra.verdict import Proved
+from algebra.verdict import Proved, Unknown
 from verify.symbolic.terms import FALSE, TRUE, Term, conjoin, disjoin
 from verify.symbolic.walk import substitute
 from verify.ttir.program import LOAD, Program
-from verify.ttir.tensor import lanes_of
+from verify.ttir.tensor import MAX_ELEMENTS, TooDeepError, lanes_of
 
 from .finding import Finding
 from .memory_safety import verdict_of
@@ -68,8 +68,12 @@ def definedness(setting: Setting) -> Iterator[Finding]:
             conjoin(access.guard, access.mask, sources.of(access.pointer)),
         ]
         if access.kind != LOAD and access.value is not None:
-            lanes = access.lanes if access.value.shape else ()
-            value = access.value.at(lanes)
+            try:
+                value = access.value.term()
+            except (TooDeepError, RecursionError):
+                reason = f"the value stored depends on more than {MAX_ELEMENTS} others"
+                yield Finding("no_poison", f"{access.kind}", source, Unknown(reason))
+                continue
             ways.append(conjoin(access.guard, access.mask, sources.of(value)))
         text = f"{access.kind}: no live lane depends on a masked-off load"
         formula = disjoin(*ways)

@@ -56,11 +56,7 @@ class Pairs:
 
     def __init__(self, setting: Setting) -> None:
         self.setting = setting
-        self.shared = frozenset(
-            [t for t in setting.names.values() if t.kind == "symbol"]
-            + list(setting.program.scalars.values())
-            + list(setting.program.grid.values())
-        )
+        self.shared = setting.shared
         self.split: dict[tuple[Term, Term], Digits | None] = {}
 
     def digits(self, place: Place) -> Digits | None:

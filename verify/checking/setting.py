@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from algebra.errors import ArgumentError
 from verify.mlir import Operation, operations_of
+from verify.symbolic.polynomial import Monomial
 from verify.symbolic.question import Solver
 from verify.symbolic.terms import (
     BOOL,
@@ -25,7 +26,6 @@ from verify.symbolic.terms import (
     constant,
     equal,
     less,
-    mod,
     mul,
     symbol,
 )
@@ -35,6 +35,7 @@ from verify.ttir.program import Access, Program
 
 from .arguments import Argument, Buffer, Scalar
 from .expressions import parse_expression
+from .lemmas import lemmas, size_monomials
 
 AXES = ("x", "y", "z")
 
@@ -79,6 +80,7 @@ class Setting:
         buffers: Pointer parameter -> the buffer that it shares with another.
         solver: Answers questions.
         lines: Line of the kernel's text -> operation.
+        replaced: Symbol -> what stands for it in each question.
     """
 
     program: Program
@@ -92,6 +94,7 @@ class Setting:
     buffers: Mapping[str, str] = field(default_factory=dict)
     solver: Solver = field(default_factory=Solver)
     lines: dict[int, Operation] = field(default_factory=dict)
+    replaced: Mapping[Term, Term] = field(default_factory=dict)
 
     def facts(self, formulas: Iterable[Term]) -> list[Term]:
         """Return the assumptions, and what holds of the symbols in ``formulas``."""
@@ -142,7 +145,31 @@ class Setting:
             return None
         timeout = min(left, self.limit if limit is None else limit)
         parts = [f for f in (*self.facts(formulas), *formulas) if f is not TRUE]
+        if self.replaced:
+            memo: dict[Term, Term] = {}
+            parts = [substitute(part, self.replaced, memo) for part in parts]
+        parts += lemmas(parts, self.products(), self.shared)
         return self.solver.satisfy(parts, timeout)
+
+    @property
+    def shared(self) -> frozenset[Term]:
+        """The symbols that all programs share."""
+        found = {
+            node
+            for term in (
+                *self.names.values(),
+                *self.program.scalars.values(),
+                *self.replaced.values(),
+            )
+            for node in symbols_of(term)
+        }
+        return frozenset(found) | frozenset(self.program.grid.values())
+
+    def products(self) -> dict[Monomial, None]:
+        """Return the products of sizes that buffers and assumptions mention."""
+        return size_monomials(
+            (*(m.size for m in self.memories.values()), *self.assumptions), self.shared
+        )
 
     def reach(self, access: Access) -> Term:
         """Return the condition under which a lane takes part in an access."""
@@ -239,11 +266,52 @@ def scalar_names(
     return names
 
 
+def solved(
+    names: Mapping[str, Term], assume: Sequence[str]
+) -> tuple[dict[str, Term], list[Term]]:
+    """Return the names with equations put in, and what the replaced names promised.
+
+    ``"stride == N"`` lets ``stride`` stand for ``N`` everywhere: addresses become
+    polynomials in the same symbols.
+    """
+    found = dict(names)
+    ranges: list[Term] = []
+    for text in assume:
+        term = parse_expression(text, found)
+        if term.kind != "eq":
+            continue
+        rest, zero = term.args
+        if rest.kind == "mod" and zero is ZERO and rest.args[0].kind == "symbol":
+            divided = rest.args[0]
+            if rest.args[1].kind == "const":
+                to = {divided: multiple_of(divided, rest.args[1].args[0])}
+                found = {name: substitute(t, to) for name, t in found.items()}
+                ranges = [substitute(t, to) for t in ranges]
+            continue
+        for one, other in (term.args, term.args[::-1]):
+            if one.kind == "symbol" and one not in symbols_of(other):
+                to = {one: other}
+                found = {name: substitute(t, to) for name, t in found.items()}
+                ranges = [substitute(t, to) for t in ranges]
+                if one.low is not None:
+                    ranges.append(at_most(constant(one.low), other))
+                if one.high is not None:
+                    ranges.append(at_most(other, constant(one.high)))
+                break
+    return found, ranges
+
+
+def multiple_of(node: Term, divisor: int) -> Term:
+    """Return a multiple of a divisor in the range of a symbol, as a term."""
+    low = None if node.low is None else -(-node.low // divisor)
+    high = None if node.high is None else node.high // divisor
+    return mul(constant(divisor), symbol(f"{node.args[0]}/{divisor}", low, high))
+
+
 def assumed(
     names: Mapping[str, Term],
     memories: Mapping[str, Memory],
     assume: Sequence[str],
-    divisible: Mapping[str, int],
 ) -> tuple[list[Term], list[str]]:
     """Return the facts about the scalars, and the ones that the caller gave in words.
 
@@ -262,10 +330,6 @@ def assumed(
                 value=text,
             )
         found.append(term)
-    for name, divisor in divisible.items():
-        if name in names and names[name].kind == "symbol":
-            found.append(equal(mod(names[name], constant(divisor)), ZERO))
-            texts.append(f"{name} % {divisor} == 0")
     return [fact for fact in dict.fromkeys(found) if fact is not TRUE], texts
 
 

@@ -5,7 +5,9 @@ The machine walks the operations of a function once (a loop's body a few times, 
 with the condition under which it happens.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from verify.mlir import (
     Block,
@@ -30,7 +32,16 @@ from verify.symbolic.terms import (
 )
 
 from .program import Access, Buffers, Claim, Program, Unsupported
-from .tensor import Tensor, Value, lanes_of, range_of, scalar, sort_of, typed
+from .tensor import (
+    Tensor,
+    TooDeepError,
+    Value,
+    lanes_of,
+    range_of,
+    scalar,
+    sort_of,
+    typed,
+)
 
 Handler = Callable[["Machine", Operation, Sequence[Value]], Sequence[Value]]
 
@@ -62,7 +73,7 @@ class Machine:
         module: Module,
         function: Function,
         buffers: Buffers,
-        ranges: Mapping[str, tuple[int, int] | None],
+        scalars: Mapping[str, Term],
     ) -> None:
         self.module = module
         self.program = Program(module, function.name)
@@ -74,11 +85,9 @@ class Machine:
         self.recording = True
         self.calls = 0
         self.numbers: dict[str, int] = {}
-        self._load_arguments(function, ranges)
+        self._load_arguments(function, scalars)
 
-    def _load_arguments(
-        self, function: Function, ranges: Mapping[str, tuple[int, int] | None]
-    ) -> None:
+    def _load_arguments(self, function: Function, scalars: Mapping[str, Term]) -> None:
         for argument in function.arguments:
             name = argument.name[1:]
             kind = argument.type
@@ -91,7 +100,7 @@ class Machine:
                 term = truth_symbol(name)
                 self.program.scalars[name] = term
             elif range_of(kind)[0] is not None:
-                term = symbol(name, *(ranges.get(name) or range_of(kind)))
+                term = scalars.get(name) or symbol(name, *range_of(kind))
                 self.program.scalars[name] = term
             else:
                 term = opaque(sort_of(kind), "argument", (name, str(kind)))
@@ -233,14 +242,14 @@ class Machine:
             bounds: A further condition on the lane, of a descriptor's window.
         """
         lanes = lanes_of(where.shape)
-        term = where.at(lanes)
+        term = where.term()
         if kind != "load":
             self.note_written(term)
         if not self.recording:
             return
         masked = TRUE
         if mask is not None:
-            masked = mask.at(lanes if mask.shape else ())
+            masked = mask.term()
         self.program.accesses.append(
             Access(
                 kind=kind,
@@ -302,7 +311,7 @@ def evaluate(
     module: Module,
     name: str | None = None,
     buffers: Mapping[str, str] | None = None,
-    ranges: Mapping[str, tuple[int, int] | None] | None = None,
+    scalars: Mapping[str, Term] | None = None,
 ) -> Program:
     """Evaluate a kernel of a module.
 
@@ -311,7 +320,7 @@ def evaluate(
         name: The function; default the only public one.
         buffers: Pointer parameter -> name of its buffer, where two parameters share
             one; default each has its own.
-        ranges: Scalar -> its least and largest value; default those of its type.
+        scalars: Integer parameter -> its value; default a symbol of its type's range.
 
     Returns:
         The program; what has no meaning here is in ``unsupported``, or stands in the
@@ -323,12 +332,31 @@ def evaluate(
     from .control import run_function
 
     function = function_of(module, name)
-    machine = Machine(module, function, buffers or {}, ranges or {})
-    try:
-        run_function(machine, function)
-    except UnsupportedError as error:
-        machine.program.unsupported.append(Unsupported(str(error), ""))
+    machine = Machine(module, function, buffers or {}, scalars or {})
+    with deep_recursion():
+        try:
+            run_function(machine, function)
+        except UnsupportedError as error:
+            machine.program.unsupported.append(Unsupported(str(error), ""))
+        except (TooDeepError, RecursionError):
+            reason = "an address or a loop that depends on too many elements"
+            machine.program.unsupported.append(Unsupported(reason, ""))
     return machine.program
+
+
+MAX_FRAMES = 12_000
+"""Python frames that the definition of an element may take: chains are long."""
+
+
+@contextmanager
+def deep_recursion() -> Iterator[None]:
+    """Allow deep definitions in the block."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, MAX_FRAMES))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
 
 
 def function_of(module: Module, name: str | None) -> Function:

@@ -18,6 +18,28 @@ Coordinates = tuple[Term, ...]
 ElementFunction = Callable[[Coordinates], Term]
 
 
+MAX_ELEMENTS = 40_000
+"""Most elements that one element may depend on; a sorting network has far more."""
+
+_spent = [0]
+
+
+class TooDeepError(Exception):
+    """One element depends on too many others to be written down."""
+
+
+def spend() -> None:
+    """Count an element that is computed."""
+    _spent[0] += 1
+    if _spent[0] > MAX_ELEMENTS:
+        raise TooDeepError
+
+
+def start_counting() -> None:
+    """Begin with an element that is looked at from outside."""
+    _spent[0] = 0
+
+
 class Tensor:
     """A tensor, or a scalar, which has no dims.
 
@@ -42,6 +64,7 @@ class Tensor:
         """Return the element at coordinates, one term a dim."""
         found = self._known.get(coordinates)
         if found is None:
+            spend()
             found = self._known[coordinates] = self._function(coordinates)
         return found
 
@@ -51,7 +74,12 @@ class Tensor:
         return sort_of(self.element)
 
     def term(self) -> Term:
-        """Return the element at the canonical lanes of the shape."""
+        """Return the element at the canonical lanes of the shape.
+
+        Raises:
+            TooDeepError: it depends on too many others.
+        """
+        start_counting()
         return self.at(lanes_of(self.shape))
 
 
