@@ -158,7 +158,7 @@ class Points:
         for index, extent in zip(indices, tensor.shape, strict=True):
             inside = inside & (index >= 0) & (index < extent)
         wrong = ~inside if mask is None else ~inside & mask
-        if bool(wrong.any()):
+        if bool(wrong.any()) and 0 not in self.extents:
             raise EvaluationError(
                 f"{node!r} leaves its buffer of shape {tuple(tensor.shape)}"
             )
@@ -177,7 +177,8 @@ class Points:
         if node.data:
             value = torch.where(value < 0, value + extent, value)
         wrong = (value < 0) | (value >= extent)
-        if bool((wrong if mask is None else wrong & mask).any()):
+        wrong = wrong if mask is None else wrong & mask
+        if bool(wrong.any()) and 0 not in self.extents:
             raise IndexError(f"index out of range for a dim of {extent} elements")
         return value.clamp(0, max(extent - 1, 0))
 

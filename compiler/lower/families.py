@@ -72,8 +72,8 @@ VIEWS = frozenset(
 )
 """Operators whose result shares its first argument's storage in eager mode."""
 
-STORAGE = frozenset({aten.as_strided.default})
-"""Operators that read storage by strides; the graph's walk lowers them."""
+STORAGE = frozenset({aten.as_strided.default, aten.as_strided_scatter.default})
+"""Operators that reach storage by strides; the graph's walk lowers them."""
 
 
 @lowering(*STORAGE)

@@ -208,8 +208,9 @@ def _div(b: Builder, x: Operand, y: Operand, rounding_mode: str | None = None) -
         return _binary(b, _same("truediv"), x, y, float_type(x, y), exact=True)
     common = common_type(x, y)
     _nonzero(y, common)
-    op = "floordiv" if rounding_mode == "floor" else "truncdiv"
-    return _binary(b, _same(op), x, y, common)
+    floor = rounding_mode == "floor"
+    op = "floordiv" if floor else "truncdiv"
+    return _binary(b, _same(op), x, y, common, exact=floor)
 
 
 @lowering(aten.floor_divide.default, aten.floor_divide.Scalar)

@@ -131,7 +131,8 @@ def value_at(
         value = cast(from_index(operand, "int64"), dtype)
     else:
         kind = compute_type(dtype) if exact and dtype in HALF_TYPES else dtype
-        if isinstance(operand, float) and type_class(dtype) != "float":
+        floating = type_class(dtype) == "float"
+        if isinstance(operand, float) and not floating and not operand.is_integer():
             raise NotLowered(f"the number {operand} as {dtype}")
         value = constant(operand, kind)
     return cast(value, compute_type(dtype))

@@ -9,7 +9,7 @@ LOWERINGS: dict[Any, Callable[..., Any]] = {}
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
-class NotLowered(Exception):  # noqa: N818 - a decision, not an error
+class NotLowered(Exception):  # noqa: N818 - a decision
     """A lowering does not take these arguments: the operator is called instead.
 
     The message is the reason that the trace shows.
