@@ -20,6 +20,7 @@ from verify.mlir import (
     Type,
 )
 
+from . import numbers
 from .memory import GuardedMemory
 from .numbers import integer_range
 
@@ -156,6 +157,10 @@ class Interpreter:
         handler = TABLE.get(operation.name, elementwise)
         results = handler(self, operation, operands)
         for name, value in zip(operation.results, results, strict=True):
+            if isinstance(value, Data) and not isinstance(value.values, np.ndarray):
+                # NumPy gives Python's integers for object arrays without dims
+                array = numbers.array(value.values, self.exact)
+                value = Data(array, value.poison, value.buffer)
             self.environment[name] = value
 
     def function(self, function: Function) -> list[Any]:
