@@ -134,9 +134,11 @@ def _apply_batch_norm(
     return b.result_map(out, result)
 
 
+def _is_empty(result: Any) -> bool:
+    return all(size(extent) is index(0) for extent in result.shape)
+
+
 def _empty(b: Builder, result: Any) -> Array:
-    if any(size(extent) is not index(0) for extent in result.shape):
-        raise NotLowered("a batch normalisation with saved statistics of inference")
     return b.result_map(lambda i: constant(0, str(result.dtype)[6:]), result)
 
 
@@ -162,7 +164,15 @@ def _batch_norm_inference(
     out = _apply_batch_norm(
         b, x, lambda c: mean.at(c, dtype), scale, weight, bias, dtype, first
     )
-    return (out, *(_empty(b, result) for result in rest))
+    # eager mode saves nothing on a CPU, the statistics on a GPU
+    saved = (lambda c: mean.at(c, dtype), scale)
+    return (
+        out,
+        *(
+            _empty(b, result) if _is_empty(result) else b.result_map(value, result)
+            for result, value in zip(rest, saved, strict=True)
+        ),
+    )
 
 
 @lowering(aten.native_batch_norm.default, aten._native_batch_norm_legit.default)
