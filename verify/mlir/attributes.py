@@ -77,6 +77,12 @@ def read_value(cursor: Cursor) -> Any:
         return value
 
 
+def read_bare_value(cursor: Cursor) -> Any:
+    """Read one value, without a type."""
+    with cursor.deeper():
+        return _value(cursor)
+
+
 def _value(cursor: Cursor) -> Any:
     token = cursor.peek()
     if token.kind == "number":

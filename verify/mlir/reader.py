@@ -7,7 +7,7 @@ are the ``%values``, words the bare words, types what follows a colon or an arro
 
 from typing import Any
 
-from .attributes import read_dictionary, read_value
+from .attributes import read_bare_value, read_dictionary, read_value
 from .cursor import Cursor
 from .locations import Location
 from .read_types import read_type, read_types, starts_type
@@ -305,7 +305,8 @@ def _piece(cursor: Cursor, pieces: _Pieces, name: str) -> int:
             and cursor.peek(1).kind not in ("value", "newline")
         ):
             cursor.take()
-            pieces.attributes[text] = read_value(cursor)
+            # the type after it is the operation's, not the attribute's
+            pieces.attributes[text] = read_bare_value(cursor)
         elif token.kind == "word" and cursor.at("<"):
             pieces.words.append(text + cursor.raw("<", ">"))
         else:

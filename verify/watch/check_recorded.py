@@ -1,5 +1,6 @@
 """Check a kernel for all sizes, from two recorded launches."""
 
+from dataclasses import replace
 from typing import Any
 
 from verify.checking.check import check
@@ -24,7 +25,7 @@ def check_recorded(first: Recording, second: Recording, **options: Any) -> Repor
     """
     statement = generalised(first, second)
     assume = (*statement.assume, *options.pop("assume", ()))
-    return check(
+    report = check(
         first.kernel,
         statement.args,
         statement.constants,
@@ -32,3 +33,5 @@ def check_recorded(first: Recording, second: Recording, **options: Any) -> Repor
         assume,
         **options,
     )
+    recorded = [f"{note}, in both launches" for note in statement.notes]
+    return replace(report, assumptions=(*report.assumptions, *recorded))

@@ -27,12 +27,14 @@ class Statement:
         constants: Compile-time parameter -> value.
         grid: Expressions.
         assume: Conditions taken from the recordings.
+        notes: What else was taken from them.
     """
 
     args: dict[str, Argument] = field(default_factory=dict)
     constants: dict[str, Any] = field(default_factory=dict)
     grid: tuple[int | str, ...] = ()
     assume: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
 
 class Forms:
@@ -117,9 +119,15 @@ def generalised(first: Recording, second: Recording) -> Statement:
     axes = zip("xyz", first.grid, second.grid, strict=False)
     for axis, here, there in axes:
         form = forms.form((here, there))
-        if form is None or (isinstance(form, int) and form != 1):
+        if form is None:
             form = forms.new(f"programs_{axis}", (here, there))
             statement.args[form] = Scalar("i32", 1)
+        elif isinstance(form, int) and form != 1:
+            if first.grid == second.grid:  # nothing else of the grid is a symbol
+                form = forms.new(f"programs_{axis}", (here, there))
+                statement.args[form] = Scalar("i32", 1)
+            else:
+                statement.notes.append(f"{form} programs along {axis}")
         grid.append(form)
     statement.grid = tuple(grid)
     for value in blocks:

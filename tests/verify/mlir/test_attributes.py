@@ -3,7 +3,14 @@ from typing import Any
 import pytest
 
 from algebra.errors import ParseError
-from verify.mlir.attributes import Dense, HexFloat, number, read_dictionary, read_value
+from verify.mlir.attributes import (
+    Dense,
+    HexFloat,
+    number,
+    read_bare_value,
+    read_dictionary,
+    read_value,
+)
 from verify.mlir.cursor import Cursor
 from verify.mlir.types import ScalarType, TensorType
 
@@ -49,6 +56,11 @@ def test_names_with_dashes() -> None:
 def test_malformed_values_are_errors(text: str) -> None:
     with pytest.raises(ParseError, match="expected"):
         read_value(Cursor(text))
+
+
+def test_a_bare_value_leaves_the_type() -> None:
+    cursor = Cursor("none : f32")
+    assert read_bare_value(cursor) == "none" and cursor.at(":")
 
 
 def test_numbers() -> None:

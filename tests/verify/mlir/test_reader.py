@@ -62,6 +62,8 @@ def test_a_module_of_all_forms() -> None:
     assert by_name["tt.atomic_rmw"].words == ("fadd", "acq_rel", "gpu")
     assert str(by_name["arith.extsi"].result_type()) == "i64"
     assert by_name["tt.dot"].attributes["inputPrecision"] == "tf32"
+    assert len(by_name["tt.dot"].types) == 2
+    assert str(by_name["tt.dot"].result_type()) == "tensor<64xf32>"
     assert len(by_name["scf.while"].regions) == 2
 
 
