@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from compiler.ir.expression import INDEX, Expression, loads, nodes
 from compiler.ir.index import constant_value, index
-from compiler.ir.node import Alias, Extern, Map, Node, Program, Scatter
+from compiler.ir.node import Alias, Extern, Map, Node, Program, Reduce, Scan, Scatter
 from compiler.ir.operations import OPERATIONS
 
 from .arrays import Storages, mutated, reads, space_of, values_of, with_values
@@ -90,12 +90,34 @@ class Readers:
         self.sites: dict[str, list[tuple[int, Expression]]] = {}
         self._changes: dict[str, list[int]] = {}
         self.spaces: list[int] = []
+        self._nodes = program.nodes
+        self._reduced: dict[str, int] = {}
         for position, node in enumerate(program.nodes):
             self.spaces.append(points(space_of(node)))
+            if isinstance(node, (Reduce, Scan)):
+                for buffer in node.buffers:
+                    self._reduced[buffer.name] = elements(buffer.shape)
             for load in loads(*values_of(node)):
                 self.sites.setdefault(str(load.data), []).append((position, load))
             for name in mutated(node):
                 self._changes.setdefault(self._root(name), []).append(position)
+
+    def ends_reduction(self, node: Map) -> bool:
+        """Return whether a map reads a reduction's results and a reduction reads it.
+
+        Each of its elements is ready where the first reduction's loop ends; taken into
+        the second one, it would need more arrays between the two.
+        """
+        total = elements(node.buffer.shape)
+        ready = [
+            load
+            for load in loads(node.value)
+            if self._reduced.get(str(load.data)) == total
+        ]
+        if not ready:
+            return False
+        (place, _), *_ = self.sites[node.buffer.name]
+        return isinstance(self._nodes[place], (Reduce, Scan))
 
     def changed(self, name: str, after: int, before: int) -> bool:
         """Return whether an array's memory changes between two positions."""
@@ -167,6 +189,8 @@ def _why_kept(
         return "not cheap"
     single = len(sites) == 1
     if single and repeats <= 1:
+        if readers.ends_reduction(node):
+            return "it ends the kernel of a reduction, and its reader starts another"
         return None
     few = 8 if repeats <= 2 else 4
     if single and needs.instructions <= AGAIN and needs.loads <= few:
