@@ -15,6 +15,7 @@ from compiler.ir.index import constant_value, digit, index
 from compiler.ir.ranges import Ranges
 
 from . import library
+from .coarse import coarse_nodes
 from .flat import expressions
 from .operations import operands, operation
 from .plan import Plan, TileAxis, block_of, lane_of, programs_of, rounded
@@ -74,6 +75,7 @@ class Emitter:
         extents[digit("program")] = plan.grid
         self._ranges = Ranges(extents)
         self._uses = _count_uses(plan)
+        self._coarse = coarse_nodes(_roots(plan))
 
     # names and lines
 
@@ -447,6 +449,14 @@ class Emitter:
         self.line(f"{fresh} = {fresh}.to(tl.{width})")
         return fresh
 
+    def is_used(self, node: Expression) -> bool:
+        """Return whether the kernel has this expression."""
+        return node in self._uses
+
+    def is_coarse(self, node: Expression) -> bool:
+        """Return whether a value is only used rounded to a half type."""
+        return node in self._coarse
+
     def _in_loop(self, root: Expression) -> bool:
         """Return whether a value changes from tile to tile of the loop over ``r``."""
         reduced = self.plan.reduced
@@ -473,9 +483,13 @@ class Emitter:
                 self.value(node)
 
 
+def _roots(plan: Plan) -> list[Expression]:
+    return [part for stage in plan.kernel.stages for part in expressions(stage)]
+
+
 def _count_uses(plan: Plan) -> dict[Expression, int]:
     uses: dict[Expression, int] = {}
-    roots = [part for stage in plan.kernel.stages for part in expressions(stage)]
+    roots = _roots(plan)
     for root in roots:
         uses[root] = uses.get(root, 0) + 1
     for node in nodes(*roots):

@@ -55,6 +55,11 @@ def _divide(emitter: "Emitter", node: Expression, args: list[str]) -> str:
         if abs(mantissa) == 0.5 and abs(exponent) < 100:
             return f"{args[0]} * {atom(repr(1 / float(str(divisor.data))))}"
     inverse = emitter.inverses.get(divisor)
+    coarse = emitter.is_coarse(node)
+    if coarse and inverse is not None:
+        return f"{args[0]} * {inverse}"
+    if coarse and divisor.op == "add" and any(a.op == "exp" for a in divisor.args):
+        return f"{args[0]} / {args[1]}"
     if inverse is not None:
         name = emitter.function("quotient_by")
         return f"{name}({args[0]}, {args[1]}, {inverse})"
@@ -105,6 +110,11 @@ def _shift(emitter: "Emitter", node: Expression, args: list[str]) -> str:
     if name == "shift_right" and type_class(node.dtype) == "unsigned":
         name = "unsigned_shift_right"
     return f"{emitter.function(name)}({args[0]}, {args[1]}, {WIDTHS[node.dtype]})"
+
+
+def _exp(emitter: "Emitter", node: Expression, args: list[str]) -> str:
+    fast = emitter.is_coarse(node)
+    return f"{'tl' if fast else 'libdevice'}.exp({args[0]})"
 
 
 def _sign(emitter: "Emitter", node: Expression, args: list[str]) -> str:
@@ -209,6 +219,7 @@ _BY_HAND: Final[Mapping[str, Writer]] = {
     "bitcast": _bitcast,
     "add": _add,
     "erf": _erf,
+    "exp": _exp,
     "random_bits": _random,
     "exp2": _wide_math,
     "sqrt": _wide_math,

@@ -24,7 +24,7 @@ from compiler.ir.index import (
     terms,
     unflatten,
 )
-from compiler.ir.kernel import Kernel, Prefix, Store
+from compiler.ir.kernel import Kernel, Reduction, Store
 from compiler.ir.node import Axis
 from compiler.ir.ranges import Ranges
 
@@ -288,6 +288,9 @@ def _plan_square(kernel: Kernel, second: Axis, found: Sequence[Access]) -> Plan:
     last = kernel.outer[-1]
     width = max(access.width for access in found)
     side = _bounded(_LINE_BYTES // width, 32, 64)
+    warps = 8
+    if _size([axis.extent for axis in kernel.outer]) >= 4 * side * side * 132 * 16:
+        side, warps = 2 * side, 4
     rest = tuple(axis for axis in kernel.outer if axis not in (second, last))
     x, y = digit("x"), digit("y")
     whole = replace(
@@ -302,7 +305,7 @@ def _plan_square(kernel: Kernel, second: Axis, found: Sequence[Access]) -> Plan:
         programs=rest,
         reduced=None,
         persistent=False,
-        num_warps=_bounded(rows * columns // 512, 1, 8),
+        num_warps=_bounded(rows * columns // 512, 1, warps),
     )
 
 
@@ -331,8 +334,12 @@ def _by_columns(kernel: Kernel, r: Axis, found: Sequence[Access]) -> bool:
     return across > along
 
 
-def _has_scan(kernel: Kernel) -> bool:
-    return any(isinstance(stage, Prefix) for stage in kernel.stages)
+def _is_one_pass(kernel: Kernel) -> bool:
+    """Return whether a loop only reduces: many elements a thread pay then."""
+    return all(
+        isinstance(stage, Reduction) or (isinstance(stage, Store) and not stage.inner)
+        for stage in kernel.stages
+    )
 
 
 def _plan_rows(kernel: Kernel, r: Axis, found: Sequence[Access]) -> Plan:
@@ -343,7 +350,7 @@ def _plan_rows(kernel: Kernel, r: Axis, found: Sequence[Access]) -> Plan:
     rows = 1
     if not persistent:
         width = min((a.width for a in found if a.stride(r.digit)), default=4)
-        block = 8192 if width <= 2 else 4096
+        block = 8192 if width <= 2 and _is_one_pass(kernel) else 4096
         if length is not None:
             block = min(block, _power_above(length))
         block = _inside_periods(kernel, r, block)
@@ -351,9 +358,7 @@ def _plan_rows(kernel: Kernel, r: Axis, found: Sequence[Access]) -> Plan:
         rows = _bounded(2048 // block, 1, _power_above(outer))
         while rows > 1 and outer < rows * 132 * 4:
             rows //= 2
-    warps = _bounded(rows * block // 1024, 1 if rows * block < 1024 else 2, 16)
-    if rows * block >= 2048:
-        warps = max(warps, 4)
+    warps = _row_warps(rows, block)
     programs = kernel.outer
     tile: tuple[TileAxis, ...] = ()
     if rows > 1 or not kernel.outer:
@@ -370,6 +375,16 @@ def _plan_rows(kernel: Kernel, r: Axis, found: Sequence[Access]) -> Plan:
         persistent=persistent,
         num_warps=warps,
     )
+
+
+def _row_warps(rows: int, block: int) -> int:
+    """Return the warps for a tile of rows; measured on an H200."""
+    size = rows * block
+    if size < 1024:
+        return _bounded(size // 256, 1, 4)
+    if rows > 1:
+        return 4
+    return 16 if size >= 16384 else 8 if size >= 2048 else 4
 
 
 def _inside_periods(kernel: Kernel, r: Axis, block: int) -> int:

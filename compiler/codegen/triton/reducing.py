@@ -100,11 +100,29 @@ def persistent(emitter: Emitter, stage: Reduction) -> None:
     whole = emitter.name(f"{stage.results[0]}_values")
     emitter.line(f"{whole} = {full(emitter, value, neutral(kind, dtype))}")
     if kind in ("argmax", "argmin"):
-        places = _positions(emitter)
-        _, place = reduce_tile(emitter, stage, [whole, places])
-        _bind(emitter, stage, [f"{place}.to(tl.int64)"])
+        _persistent_position(emitter, stage, whole)
         return
     _bind(emitter, stage, reduce_tile(emitter, stage, [whole]))
+
+
+def _persistent_position(emitter: Emitter, stage: Reduction, whole: str) -> None:
+    """Print the extreme, then the first place that has it; NaN is an extreme."""
+    extreme = "maximum" if stage.reducer == "argmax" else "minimum"
+    dtype = stage.values[0].dtype
+    if dtype == "bool":
+        emitter.line(f"{whole} = {whole}.to(tl.int32)")
+        dtype = "int32"
+    best = emitter.name(f"{stage.results[0]}_best")
+    emitter.line(f"{best} = {reduce_text(emitter, whole, extreme, dtype)}")
+    hit = f"{whole} == {best}"
+    if type_class(dtype) == "float":
+        hit = f"({hit}) | ({whole} != {whole})"
+    reduced = emitter.plan.reduced
+    assert reduced is not None
+    width = "int64" if emitter.is_wide(reduced.digit) else "int32"
+    places = f"tl.where({hit}, {_positions(emitter)}, {_LARGEST[width]})"
+    found = reduce_text(emitter, places, "minimum", width)
+    _bind(emitter, stage, [f"{found}.to(tl.int64)"])
 
 
 def _positions(emitter: Emitter) -> str:
@@ -172,7 +190,13 @@ def _persistent_softmax(emitter: Emitter, stage: Reduction) -> None:
     emitter.line(f"{whole} = {full(emitter, value, neutral('maximum', value.dtype))}")
     found = reduce_text(emitter, whole, "maximum", value.dtype)
     emitter.line(f"{greatest} = {found}")
-    shifted = f"libdevice.exp({whole} - {greatest})"
+    # where a store needs the same exponentials, they are computed once, its way
+    local = make("local", (), stage.dtypes[0], stage.results[0])
+    numerator = make("exp", (make("sub", (value, local), value.dtype),), value.dtype)
+    fast = value.dtype == "float32" and (
+        emitter.is_coarse(numerator) or not emitter.is_used(numerator)
+    )
+    shifted = f"{'tl' if fast else 'libdevice'}.exp({whole} - {greatest})"
     emitter.line(f"{total} = {reduce_text(emitter, shifted, 'sum', value.dtype)}")
     dims = outer_dims(emitter)
     for result, name, dtype in zip(
@@ -277,8 +301,8 @@ def _welford_step(emitter: Emitter, text: str, loop: Loop, inside: str) -> None:
     emitter.line(f"{value} = {text}")
     emitter.line(f"{count} += 1.0")
     emitter.line(f"{delta} = {value} - {mean}")
-    emitter.line(f"{moved} = {mean} + {delta} * (1.0 / {count})")
-    grown = f"{squares} + {delta} * ({value} - {moved})"
+    emitter.line(f"{moved} = tl.fma({delta}, 1.0 / {count}, {mean})")
+    grown = f"tl.fma({delta}, {value} - {moved}, {squares})"
     if inside:
         grown = f"tl.where({inside}, {grown}, {squares})"
         moved = f"tl.where({inside}, {moved}, {mean})"
