@@ -27,7 +27,7 @@ from manifolds.training.run import Run
 
 SEEDS = (5544, 5545, 5546)
 THRESHOLD = 0.1
-BASELINE_STEPS = {"rnn": 1000, "lstm": 400}
+BASELINE_STEPS = {"rnn": 1000, "lstm": 300}
 
 
 def main() -> int:

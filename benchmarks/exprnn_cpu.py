@@ -3,10 +3,11 @@
     python benchmarks/exprnn_cpu.py [--rounds N] [--length L] [--out FILE]
 
 n = 190, batch 128, float32, two threads. Ours is the step that ``manifolds.train``
-takes. The baselines: a cell that reads ``torch.nn.utils.parametrizations.orthogonal``'s
-weight at each step, inside ``parametrize.cached()``; the same with the projections moved
-out of the loop and the weight computed once; and torch.compile of that. All take the
-same task's data, in turn; times are medians, and so is the ratio of neighbours.
+takes. The baselines: a cell that reads the weight of torch's own parametrization
+``orthogonal`` at each step, inside ``parametrize.cached()``; the same with the
+projections moved out of the loop and the weight computed once; and torch.compile of
+that. All take the same task's data, in turn; times are medians, and so is the ratio of
+neighbours.
 """
 
 import argparse

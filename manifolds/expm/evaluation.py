@@ -3,9 +3,9 @@
 import torch
 from torch import Tensor
 
+from . import direct
 from .graphs import exp_unread
 from .jet import Tape, exp_of_jet, make_plan, prepare
-from .launch import launch, serves
 
 
 def compute(tensors: list[Tensor]) -> tuple[Tensor, Tape | None]:
@@ -16,13 +16,13 @@ def compute(tensors: list[Tensor]) -> tuple[Tensor, Tape | None]:
 
     Returns:
         The value [..., n, n]; the tape, or None where there is nothing to multiply and
-        where a kernel did all of it.
+        where one call of compiled code did all of it.
     """
     shape = tensors[0].shape
     if not tensors[0].numel():
         return torch.empty_like(tensors[0]), None
-    if len(tensors) <= 2 and serves(tensors[0]):
-        return launch(*tensors), None
+    if len(tensors) <= 2 and direct.serves(tensors[0]):
+        return direct.exponentiate(*tensors), None
     matrix, *directions = (flatten(x) for x in tensors)
     jet = [matrix]
     for direction in directions:

@@ -13,10 +13,9 @@ from torch import Tensor
 
 from manifolds.errors import PrecisionError, ShapeError
 
-from . import graphs
+from . import direct, graphs
 from .evaluation import compute, flatten, spoil
 from .jet import Tape, derivative_from_tape
-from .launch import launch, serves
 from .operator import frechet_operator
 
 DTYPES = (torch.float32, torch.float64, torch.complex64, torch.complex128)
@@ -57,8 +56,8 @@ def expm(matrix: Tensor) -> Tensor:
         traced: Tensor = frechet_operator(matrix, [])
         return traced
     kind: Any = _Exponential
-    if serves(matrix) and matrix.numel():
-        kind = _Launched
+    if direct.serves(matrix):
+        kind = _Direct
     elif graphs.serves(matrix):
         kind = _Replayed
     result: Tensor = kind.apply(matrix)
@@ -173,20 +172,20 @@ class _Exponential(torch.autograd.Function):
         return spoil(adjoint, ctx.plan.broken)
 
 
-class _Launched(torch.autograd.Function):
-    """``expm`` of small matrices on a GPU: a launch for each direction."""
+class _Direct(torch.autograd.Function):
+    """``expm`` of small matrices: one call of compiled code for each direction."""
 
     @staticmethod
     def forward(ctx: Any, matrix: Tensor) -> Tensor:
         ctx.save_for_backward(matrix)
-        return launch(matrix)
+        return direct.exponentiate(matrix)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> Tensor:
         (matrix,) = ctx.saved_tensors
         if torch.is_grad_enabled():
             return frechet(matrix.mH, gradient)
-        return launch(matrix.mT, gradient)
+        return direct.exponentiate(matrix.mT, gradient)
 
 
 class _Replayed(torch.autograd.Function):

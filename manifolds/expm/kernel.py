@@ -127,11 +127,14 @@ def matrix_kernel(  # type: ignore[no-untyped-def]
         for _ in range(count):
             d = paired(p, d, p, d, PRECISION)
             p = product(p, p, PRECISION)
+        exact = e
         p = d
     else:
+        exact = one
         p = rest + product(left, right, PRECISION)
         for _ in range(count):
             p = product(p, p, PRECISION)
+    p = tl.where(norm == 0, exact, p)
     # one element that is not finite spoils its matrix, and no other
     p = tl.where(norm < float("inf"), p, float("nan"))
     tl.store(out + first + i * N + j, p, mask=mask)
@@ -289,11 +292,14 @@ def small_kernel(  # type: ignore[no-untyped-def]
             due = done < squarings
             d = small_choice(due, small_paired(p, d, p, d, N), d, N)
             p = small_choice(due, small_product(p, p, N), p, N)
+        exact = e
         result = d
     else:
+        exact = combine(norm * 0 + 1, 0.0, a, 0.0, a, 0.0, a, 0.0, a, N)
         result = small_sum(rest, small_product(left, right, N), N)
         for done in range(most):
             result = small_choice(done < squarings, small_product(result, result, N), result, N)  # fmt: skip
+    result = small_choice(norm == 0, exact, result, N)
     values = ()
     for k in tl.static_range(2**LOG2_SIZE):
         values += (tl.where(norm < float("inf"), result[k % (N * N)], float("nan")),)

@@ -17,7 +17,7 @@ PRECISION = "tf32x3"
 SMALL_BLOCK = 32
 """Matrices up to 4 x 4 of a program, which is one warp."""
 
-WARPS = {16: 1, 32: 4, 64: 4}
+WARPS = {16: 1, 32: 2, 64: 4}
 
 _ready: dict[tuple[Any, ...], Any] = {}
 """Compiled kernels, which are launched again without looking at their arguments."""

@@ -113,7 +113,8 @@ def _joined(node: Any, from_the_end: int) -> tuple[fx.Node, fx.Node] | None:
 
 def _is_zero(node: fx.Node) -> bool:
     if node.target in _FULL:
-        return node.args[-1] == 0
+        value = node.args[-1]
+        return isinstance(value, int | float) and value == 0
     return node.target in _ZEROS
 
 

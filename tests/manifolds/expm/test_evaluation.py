@@ -10,9 +10,11 @@ def test_nothing_gives_nothing() -> None:
 
 
 def test_value_has_the_shape_of_the_matrix() -> None:
-    value, tape = compute([torch.zeros(2, 3, 4, 4), torch.ones(2, 3, 4, 4)])
-    assert torch.equal(value, torch.ones(2, 3, 4, 4))
-    assert tape is not None
+    """By the general scheme with a tape, and by compiled code without."""
+    for n, has_tape in ((20, True), (4, False)):
+        value, tape = compute([torch.zeros(2, 3, n, n), torch.ones(2, 3, n, n)])
+        assert torch.equal(value, torch.ones(2, 3, n, n))
+        assert (tape is not None) == has_tape
 
 
 def test_flat_batches_are_contiguous() -> None:

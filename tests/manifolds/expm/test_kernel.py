@@ -47,8 +47,8 @@ def test_a_matrix_that_is_not_finite_is_all_nan_and_alone(n: int, bad: float) ->
     assert not found[[0, 2]].isnan().any()
 
 
-def test_zero_gives_the_identity_exactly() -> None:
+def test_zero_gives_the_identity_and_the_direction_exactly() -> None:
     for n in (2, 3, 5):
-        assert torch.equal(
-            launch(torch.zeros(1, n, n), interpret=True)[0], torch.eye(n)
-        )
+        zero, direction = torch.zeros(1, n, n), torch.randn(1, n, n)
+        assert torch.equal(launch(zero, interpret=True)[0], torch.eye(n))
+        assert torch.equal(launch(zero, direction, interpret=True), direction)
