@@ -4,6 +4,7 @@ The entry point ``torch_dynamo_backends`` names :func:`compile`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from typing import Any
 
 from torch import fx
@@ -36,6 +37,8 @@ def compile(
         CompileError: Something cannot be compiled, and the option ``fallback`` is off.
     """
     chosen = Options.of(mode, options)
+    if any("matrix_exp" in str(node.target) for node in graph.graph.nodes):
+        import_module("manifolds.expm.rewrite")  # registers itself
     validator = _validator() if chosen.certify else None
     return compile_captured(graph, example_inputs, chosen, validator)
 

@@ -96,9 +96,12 @@ def _product(
     trace: Trace,
     name: str,
 ) -> Product:
-    from compiler.lower import lower
+    from compiler.lower import REWRITES, lower
     from compiler.schedule import schedule as plan
 
+    with trace.step("rewrite"):
+        for rewrite in REWRITES:
+            rewrite(graph)
     with trace.step("lower"):
         program = lower(graph, options=options)
     if trace.folder is not None:

@@ -8,6 +8,15 @@ with a reason. ``decompositions`` is what the lowerings want taken apart beforeh
 from .builder import Array, Builder
 from .decompositions import decompositions
 from .graph import lower
-from .registry import NotLowered, lowering
+from .registry import REWRITES, NotLowered, lowering, rewriting
 
-__all__ = ["Array", "Builder", "NotLowered", "decompositions", "lower", "lowering"]
+__all__ = [
+    "REWRITES",
+    "Array",
+    "Builder",
+    "NotLowered",
+    "decompositions",
+    "lower",
+    "lowering",
+    "rewriting",
+]

@@ -3,8 +3,13 @@
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from torch import fx
+
 LOWERINGS: dict[Any, Callable[..., Any]] = {}
 """Operator -> function of (builder, *args, **kwargs), see :func:`lowering`."""
+
+REWRITES: list[Callable[[fx.GraphModule], object]] = []
+"""Functions that change a captured graph in place before it is lowered."""
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -35,3 +40,17 @@ def lowering(*targets: Any) -> Callable[[_Function], _Function]:
         return function
 
     return register
+
+
+def rewriting(function: _Function) -> _Function:
+    """Register a function that rewrites graphs of ATen operators before lowering.
+
+    It gets the graph module, with fake tensors in ``meta["val"]``, and changes it in
+    place to one that computes the same. All are run, in the order of registration.
+
+    Args:
+        function: Of a ``torch.fx.GraphModule``.
+    """
+    if function not in REWRITES:
+        REWRITES.append(function)
+    return function

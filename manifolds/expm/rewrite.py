@@ -13,6 +13,8 @@ from typing import Any
 import torch
 from torch import fx
 
+from compiler.lower import rewriting
+
 from .operator import frechet_operator
 
 _ATEN = torch.ops.aten
@@ -21,6 +23,7 @@ _FULL = (_ATEN.full.default, _ATEN.full_like.default, _ATEN.new_full.default)
 _DTYPES = (torch.float32, torch.float64, torch.complex64, torch.complex128)
 
 
+@rewriting
 def use_frechet(module: fx.GraphModule) -> int:
     """Replace the exponentials of a graph of ATen operators, in place.
 
