@@ -3,8 +3,9 @@
 from typing import Final
 
 from compiler.ir.expression import Expression, nodes
-from compiler.ir.index import constant_value
+from compiler.ir.index import constant_value, product
 from compiler.ir.node import Axis
+from compiler.ir.operations import OPERATIONS
 from compiler.ir.scalar import bits
 
 from . import spelling
@@ -14,6 +15,9 @@ from .writer import Writer
 
 BLOCK: Final = 4096
 """Elements of the last axis that one thread takes at a time."""
+
+_WORTH: Final = 6
+"""Cost [instructions] of a value from which a table of it pays."""
 
 _LINE: Final = 64
 """Bytes of a cache line: a side of a tile."""
@@ -40,7 +44,14 @@ def print_pointwise(writer: Writer) -> None:
     if number is not None and number <= 2 * BLOCK:
         pragma = writer.pragma("parallel for", collapse=len(others), axes=extents)
         head = pragma if others else ()
+        shared = _tabulated(writer, fast, others)
         with writer.loops(others, head), writer.loops([fast], writer.simd()):
+            for value, name in shared.items():
+                known = writer.body.fresh("v")
+                kind = spelling.VALUES[value.dtype]
+                place = writer.body.value(fast.digit)
+                writer.body.line(f"const {kind} {known} = {name}[{place}];")
+                writer.body.bind(value, known)
             _stages(writer)
         return
     blocks = writer.blocks(fast, BLOCK)
@@ -51,6 +62,55 @@ def print_pointwise(writer: Writer) -> None:
         stop = writer.stop(fast, start, BLOCK)
         with writer.span(fast, start, stop, writer.simd()):
             _stages(writer)
+
+
+def _tabulated(writer: Writer, fast: Axis, others: list[Axis]) -> dict[Expression, str]:
+    """Write tables of costly values that depend on the last axis alone.
+
+    Returns:
+        Value -> name of its table.
+    """
+    nest, body = writer.nest, writer.body
+    rows = constant_value(product(axis.extent for axis in others))
+    number = constant_value(fast.extent)
+    if number is None or not others or (rows is not None and rows < 8):
+        return {}
+    changed = {s.buffer for s in nest.stages if isinstance(s, FlatStore)}
+    roots = [root for stage in nest.stages for root in stage_roots(stage)]
+    order = list(nodes(*roots))
+    alone: dict[int, bool] = {}
+    cost: dict[int, int] = {}
+    for node in order:
+        leaf = node.op in ("constant", "symbol") or node is fast.digit
+        inside = bool(node.args) and all(alone[id(arg)] for arg in node.args)
+        safe = node.op not in ("guard", "checked_index", *spelling.DIVISIONS)
+        alone[id(node)] = leaf or (inside and safe and node.data not in changed)
+        own = 0
+        if node.dtype != "index" and node.op in OPERATIONS:
+            own = OPERATIONS[node.op].cost
+        cost[id(node)] = own + sum(cost[id(arg)] for arg in node.args)
+    guarded = {
+        id(below)
+        for node in order
+        if node.op == "guard"
+        for below in nodes(node.args[1])
+    }
+    users = {id(a) for node in order if not alone[id(node)] for a in node.args}
+    users |= {id(root) for root in roots}
+    tables: dict[Expression, str] = {}
+    for node in order:
+        costly = cost[id(node)] >= _WORTH and node.dtype != "index"
+        if alone[id(node)] and costly and id(node) in users - guarded:
+            name = body.fresh("c")
+            kind = spelling.VALUES[node.dtype]
+            body.line(f"alignas(64) {kind} {name}[{number}];")
+            tables[node] = name
+    if tables:
+        with writer.loops([fast], writer.simd()):
+            for value, name in tables.items():
+                place = body.value(fast.digit)
+                body.line(f"{name}[{place}] = {body.value(value)};")
+    return tables
 
 
 def fastest(nest: Nest, axes: tuple[Axis, ...]) -> Axis:

@@ -198,6 +198,32 @@ INLINE void transpose_tile(const T *from, i64 step, T *to, i64 rows, i64 columns
 }
 """
 
+SCANS: Final = """\
+template <typename A, typename T>
+INLINE A prefix_sum(const T *from, T *to, i64 count, A carry) {
+    typedef T V __attribute__((vector_size(8 * sizeof(T))));
+    typedef A W __attribute__((vector_size(64)));
+    typedef i64 I __attribute__((vector_size(64)));
+    const W none = {0, 0, 0, 0, 0, 0, 0, 0};
+    const I one = {8, 0, 1, 2, 3, 4, 5, 6}, two = {8, 9, 0, 1, 2, 3, 4, 5};
+    const I four = {8, 9, 10, 11, 0, 1, 2, 3};
+    i64 i = 0;
+    for (; i + 8 <= count; i += 8) {
+        V narrow;
+        __builtin_memcpy(&narrow, from + i, sizeof(V));
+        W sum = __builtin_convertvector(narrow, W);
+        sum += __builtin_shuffle(sum, none, one);
+        sum += __builtin_shuffle(sum, none, two);
+        sum += __builtin_shuffle(sum, none, four);
+        const V out = __builtin_convertvector(sum + carry, V);
+        __builtin_memcpy(to + i, &out, sizeof(V));
+        carry += sum[7];
+    }
+    for (; i < count; ++i) to[i] = (T)(carry += (A)from[i]);
+    return carry;
+}
+"""
+
 FAST: Final = """\
 INLINE f32 exp_f32(f32 x) {
     x = x < -104.0f ? -104.0f : x;
@@ -298,5 +324,5 @@ def prelude(vector_functions: bool) -> str:
                     f'extern "C" {attribute} {spelled} {name}{suffix}({args});'
                 )
     inline = FAST if vector_functions else EXACT
-    text = TYPES + CONVERSIONS + SEMANTICS + TILES + inline
+    text = TYPES + CONVERSIONS + SEMANTICS + TILES + SCANS + inline
     return "\n".join([text, *lines, ""])

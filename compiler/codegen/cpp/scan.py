@@ -15,6 +15,9 @@ from .writer import Writer
 CHUNK: Final = 1024
 """Elements of a row whose values are computed by vectors before they are scanned."""
 
+_VECTOR_SUMS: Final = {"float32": "f64", "float64": "f64", "int64": "i64"}
+"""Type -> type that a running sum is kept in, eight at a time."""
+
 
 def start_of(kind: str, dtype: str) -> list[tuple[str, str]]:
     """Return the running values of a scan: C++ types and what they start from."""
@@ -101,6 +104,12 @@ def print_scan(writer: Writer, group: Sequence[PlainStage]) -> None:
                 bind(number, lane)
                 body.line(f"{values}[{lane}] = {body.value(stage.value)};")
             names = running[number]
+            if stage.kind == "sum" and dtype in _VECTOR_SUMS:
+                body.line(
+                    f"{names[0]} = prefix_sum<{_VECTOR_SUMS[dtype]}>"
+                    f"({values}, {outputs[number][0]}, {count}, {names[0]});"
+                )
+                continue
             with body.block(f"for (i64 l = 0; l < {count}; ++l)"):
                 body.line(f"const {VALUES[dtype]} value = {values}[l];")
                 place = f"({at} + l)"
