@@ -6,7 +6,8 @@ from compiler.lower import REWRITES, rewriting
 
 
 def test_a_rewrite_is_registered_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("compiler.lower.registry.REWRITES", found := [])
+    found: list[object] = []
+    monkeypatch.setattr("compiler.lower.registry.REWRITES", found)
 
     def rewrite(_: fx.GraphModule) -> None:
         """Does nothing."""
