@@ -8,9 +8,11 @@ from importlib import import_module
 from typing import Any
 
 import algebra
+import manifolds
 
 _HOMES = {
     **dict.fromkeys(algebra.__all__, "algebra"),
+    **dict.fromkeys(manifolds.__all__, "manifolds"),
     "catalogue": "proofs",
     "check": "verify",
     "classify": "compiler.convert",
