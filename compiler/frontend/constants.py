@@ -30,6 +30,8 @@ def lift_constants(graph: fx.GraphModule) -> list[torch.Tensor]:
         value = attribute(graph, str(node.target))
         if not isinstance(value, torch.Tensor):
             continue
+        if value.numel() == 1 and not isinstance(value, torch.nn.Parameter):
+            continue  # lowering takes a number into the kernels that use it
         name = str(node.target)
         if name not in holders:
             made = _placeholder(graph, f"constant_{len(tensors)}", last)

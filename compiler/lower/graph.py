@@ -12,7 +12,7 @@ from compiler.ir.expression import VALUE_TYPES, Expression
 from compiler.ir.index import index
 from compiler.ir.node import Assign, Buffer, Extern, Program
 from compiler.ir.scalar import cast, constant
-from compiler.torch_api import least_sizes, stack_trace
+from compiler.torch_api import least_sizes, real_tensors, stack_trace
 
 from . import families
 from .builder import Array, Builder, array_of, axes_of, digits_of, size
@@ -98,7 +98,8 @@ class _Lowering:
         fake: Any = node.meta.get("val", value)
         dtype = str(fake.dtype).removeprefix("torch.")
         if value.numel() == 1 and dtype in VALUE_TYPES:
-            number = constant(value.item(), dtype)
+            with real_tensors():
+                number = constant(value.item(), dtype)
             self.storage.bind(node, self.builder.result_map(lambda i: number, fake))
             return
         buffer = self.storage.buffer(self.builder.name(self.builder.prefix), fake)
