@@ -16,6 +16,8 @@ def starts_type(cursor: Cursor) -> bool:
     token = cursor.peek()
     if token.kind == "type":
         return True
+    if token.text == "<":
+        return cursor.peek(1).text != "{"
     return token.kind == "word" and (
         token.text in ("tensor", "vector", "memref", "index", "none", "tuple")
         or (token.text[0] in "isubft" and ScalarType(token.text).bits > 0)
@@ -37,8 +39,10 @@ def read_type(cursor: Cursor) -> Type:
         if token.text == "tensor":
             cursor.take()
             return _tensor(cursor)
-        if token.text in ("!tt.ptr", "!ptr"):
-            cursor.take()
+        if token.text in ("!tt.ptr", "!ptr", "<"):
+            # where only a pointer may stand, printers leave its name out
+            if token.text != "<":
+                cursor.take()
             cursor.expect("<")
             pointee = read_type(cursor)
             space = 1

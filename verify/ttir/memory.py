@@ -196,6 +196,8 @@ def _make_descriptor(
 def _block_of(kind: Type | None) -> TensorType | None:
     if isinstance(kind, OtherType) and isinstance(kind.inner, TensorType):
         return kind.inner
+    if isinstance(kind, PointerType) and isinstance(kind.pointee, TensorType):
+        return kind.pointee
     return kind if isinstance(kind, TensorType) else None
 
 

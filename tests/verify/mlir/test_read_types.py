@@ -20,6 +20,7 @@ def test_types_of_ttir() -> None:
     )
     assert read_type(Cursor("!tt.ptr<f32, 3>")) == PointerType(F32, 3)
     assert read_type(Cursor("tensor<f32>")) == TensorType((), F32)
+    assert read_type(Cursor("<f32>")) == PointerType(F32)
     found = read_type(Cursor("!tt.tensordesc<tensor<64x64xf16>>"))
     assert isinstance(found, OtherType)
     assert found.inner == TensorType((64, 64), ScalarType("f16"))
