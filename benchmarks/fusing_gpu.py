@@ -159,11 +159,11 @@ def micro(names: list[str], rounds: int, variants: bool, until: float) -> list[A
     return rows
 
 
-def yield_rows(rows: list[Any]) -> None:
+def yield_rows(rows: list[Any], name: str = "micro.json") -> None:
     """Write what there is to ``$OUT``, in case the run is cut short."""
     out = os.environ.get("OUT")
     if out:
-        Path(out, "rows.json").write_text(json.dumps(rows, indent=1))
+        Path(out, name).write_text(json.dumps(rows, indent=1))
 
 
 def _item(item: Item, rounds: int, variants: bool) -> dict[str, Any]:
@@ -347,14 +347,20 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--items", nargs="*", default=[])
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--variants", action="store_true", help="time other plans too")
+    parser.add_argument("--no-micro", action="store_true", help="models only")
+    parser.add_argument("--models", nargs="*", help="time models, all or these")
+    parser.add_argument("--ways", nargs="*", default=[], help="of running a model")
     parser.add_argument("--deadline", type=float, default=500, help="[s]")
     parser.add_argument("--commit", default="unknown")
     parser.add_argument("--write", type=Path, default=RESULTS)
     chosen = parser.parse_args(arguments)
     until = time.monotonic() + chosen.deadline
     throw_away()
-    rows = micro(chosen.items, chosen.rounds, chosen.variants, until)
-    found = {
+    rows = []
+    if not chosen.no_micro:
+        rows = micro(chosen.items, chosen.rounds, chosen.variants, until)
+        print(json.dumps(summary(rows), indent=1), flush=True)
+    found: dict[str, Any] = {
         "commit": chosen.commit,
         "machine": machine(),
         "rounds": chosen.rounds,
@@ -363,7 +369,13 @@ def main(arguments: list[str] | None = None) -> int:
         "micro": rows,
     }
     chosen.write.write_text(json.dumps(found, indent=1) + "\n")
-    print(json.dumps(found["summary"], indent=1))
+    if chosen.models is not None:
+        from benchmarks.fusing_gpu_models import model_summary, models
+
+        found["models"] = models(chosen.models, chosen.ways, 10, until)
+        found["models_summary"] = model_summary(found["models"])
+        print(json.dumps(found["models_summary"], indent=1))
+        chosen.write.write_text(json.dumps(found, indent=1) + "\n")
     return 0
 
 

@@ -62,6 +62,7 @@ class TritonKernel:
         self.interpret = interpret
         self._programs = constant_value(printed.grid)
         self._launches: dict[tuple[int, bool], Callable[..., None]] = {}
+        self._ready: dict[tuple[bool, int | None], Any] = {}
         self._lock = Lock()
 
     @property
@@ -147,7 +148,8 @@ class TritonKernel:
                 output="refused",
             )
         with self._lock, torch.cuda.device(device):
-            compiled = self.compile(aligned)
+            major, minor = torch.cuda.get_device_capability(device)
+            compiled = self.compile(aligned, arch=10 * major + minor)
             launch = launcher(compiled, device)
             self._launches[device, aligned] = launch
         return launch
@@ -187,8 +189,12 @@ class TritonKernel:
         from compiler.triton_api import compile_printed
 
         printed = self.printed
+        if (aligned, arch) in self._ready:
+            return self._ready[aligned, arch]
         try:
-            return compile_printed(self.function, **self.arguments(aligned, arch))
+            compiled = compile_printed(self.function, **self.arguments(aligned, arch))
+            self._ready[aligned, arch] = compiled
+            return compiled
         except Exception as error:
             last = (str(error).strip().splitlines() or [type(error).__name__])[-1]
             raise BuildError(

@@ -1,7 +1,8 @@
 """Parallel compilation: a few processes fill Triton's cache, the caller reads it.
 
-A worker that dies or refuses a kernel costs nothing but time: the caller compiles what
-it does not find, and reports what Triton says.
+The caller compiles too, so nothing waits for processes to start. A process that dies
+or refuses a kernel costs nothing but time: the caller compiles what it does not find
+in the cache, and reports what Triton says.
 """
 
 import atexit
@@ -12,12 +13,21 @@ import queue
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 _MOST: Final = 12
 _SCRIPT: Final = Path(__file__).with_name("triton_worker.py")
+NOT_COMPILED: Final = "not compiled"
+"""Answer for a job that no process took or finished."""
+
+
+class _Task:
+    def __init__(self, job: dict[str, Any]) -> None:
+        self.job = job
+        self.answer = NOT_COMPILED
+        self.done = threading.Event()
 
 
 class CompilePool:
@@ -29,11 +39,15 @@ class CompilePool:
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self._workers: list[subprocess.Popen[str]] = []
-        self._lock = threading.Lock()
+        self._waiting: queue.SimpleQueue[_Task | None] = queue.SimpleQueue()
+        self._workers: dict[subprocess.Popen[str], threading.Thread] = {}
 
     def start(self, count: int | None = None) -> None:
         """Start processes until there are ``count``, without waiting for them."""
+        for worker, thread in list(self._workers.items()):
+            if not thread.is_alive():
+                del self._workers[worker]
+                _close(worker)
         count = self.size if count is None else min(count, self.size)
         while len(self._workers) < count:
             worker = subprocess.Popen(
@@ -43,72 +57,85 @@ class CompilePool:
                 stderr=subprocess.DEVNULL,
                 text=True,
             )
-            self._workers.append(worker)
+            thread = threading.Thread(
+                target=_serve, args=(worker, self._waiting), daemon=True
+            )
+            self._workers[worker] = thread
+            thread.start()
 
-    def compile(self, jobs: Sequence[dict[str, Any]]) -> list[str]:
+    def compile(
+        self,
+        jobs: Sequence[dict[str, Any]],
+        own: Callable[[int], None] | None = None,
+    ) -> list[str]:
         """Compile all jobs; return "" or the error of each.
 
         Args:
             jobs: ``path`` and ``name`` of a kernel, and ``arguments`` for
                 ``compile_printed``, all of which JSON can carry.
+            own: Compiles the job of a number in this process; None: only the others
+                work, and what they cannot do is :data:`NOT_COMPILED`.
         """
-        with self._lock:
-            self.start(len(jobs))
-            waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
-            for number in range(len(jobs)):
-                waiting.put(number)
-            answers = ["not compiled"] * len(jobs)
-            threads = [
-                threading.Thread(
-                    target=_serve, args=(worker, waiting, jobs, answers), daemon=True
-                )
-                for worker in self._workers
-            ]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
-            for worker in [w for w in self._workers if w.poll() is not None]:
-                self._workers.remove(worker)
-                _close(worker)
-            return answers
+        self.start(len(jobs) if own is None else len(jobs) - 1)
+        tasks = [_Task(job) for job in jobs]
+        for task in tasks:
+            self._waiting.put(task)
+        while own is not None:
+            try:
+                mine = self._waiting.get_nowait()
+            except queue.Empty:
+                break
+            if mine in tasks:
+                own(tasks.index(mine))
+                mine.answer = ""
+            if mine is not None:
+                mine.done.set()
+        for task in tasks:
+            while not task.done.wait(0.05):
+                if not any(thread.is_alive() for thread in self._workers.values()):
+                    break
+        return [task.answer for task in tasks]
 
     def stop(self) -> None:
         """End the processes: their input closes."""
-        for worker in self._workers:
+        for _ in self._workers:
+            self._waiting.put(None)
+        for worker, thread in self._workers.items():
             _close(worker)
-        self._workers = []
+            thread.join(timeout=5)
+        self._workers = {}
 
 
 def _close(worker: "subprocess.Popen[str]") -> None:
     assert worker.stdin is not None and worker.stdout is not None
     with contextlib.suppress(OSError):  # what was not written is lost with it
         worker.stdin.close()
-    worker.stdout.close()
     worker.wait()
+    worker.stdout.close()
 
 
 def _serve(
-    worker: "subprocess.Popen[str]",
-    waiting: "queue.SimpleQueue[int]",
-    jobs: Sequence[dict[str, Any]],
-    answers: list[str],
+    worker: "subprocess.Popen[str]", waiting: "queue.SimpleQueue[_Task | None]"
 ) -> None:
+    """Hand jobs to a process, once it is up, until it ends."""
     assert worker.stdin is not None and worker.stdout is not None
+    if not worker.stdout.readline():
+        return
     while True:
-        try:
-            number = waiting.get_nowait()
-        except queue.Empty:
+        task = waiting.get()
+        if task is None:
             return
         try:
-            worker.stdin.write(json.dumps(jobs[number]) + "\n")
+            worker.stdin.write(json.dumps(task.job) + "\n")
             worker.stdin.flush()
             line = worker.stdout.readline()
-        except OSError:
+        except (OSError, ValueError):
             line = ""
+        if line:
+            task.answer = json.loads(line)
+        task.done.set()
         if not line:
             return
-        answers[number] = json.loads(line)
 
 
 def _size() -> int:

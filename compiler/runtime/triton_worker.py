@@ -21,9 +21,10 @@ def load_module(path: str, name: str) -> Any:
 
 
 def main() -> None:
-    """Answer each line of JSON on stdin with a line: "" or an error's text."""
+    """Say when it is up, then answer each line of JSON: "" or an error's text."""
     api = Path(__file__).resolve().parents[1] / "triton_api.py"
     compile_printed = load_module(str(api), "compile_printed")
+    print(json.dumps("ready"), flush=True)
     for line in sys.stdin:
         job = json.loads(line)
         try:

@@ -37,10 +37,14 @@ def build(
 
 def _compile(kernels: Sequence[TritonKernel]) -> None:
     """Compile for the current device, several at once where there are several."""
-    distinct = {kernel.source: kernel for kernel in kernels}
+    distinct = list({kernel.source: kernel for kernel in kernels}.values())
     major, minor = torch.cuda.get_device_capability()
     arch = 10 * major + minor
+
+    def own(number: int) -> None:
+        distinct[number].compile(arch=arch)
+
     if len(distinct) > 1:
-        POOL.compile([kernel.job(arch) for kernel in distinct.values()])
+        POOL.compile([kernel.job(arch) for kernel in distinct], own)
     for kernel in kernels:
         kernel.compile(arch=arch)

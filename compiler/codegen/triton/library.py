@@ -15,6 +15,29 @@ from triton.language.extra import libdevice
 
 
 @triton.jit
+def exp2_flushed(x):
+    """Return 2**x of float32 within 2**-22; results below 2**-126 become 0."""
+    return tl.inline_asm_elementwise(
+        "ex2.approx.ftz.f32 $0, $1;", "=f,f", [x], tl.float32, is_pure=True, pack=1
+    )
+
+
+@triton.jit
+def exp_fast(x):
+    """Return exp(x) of float32, off by at most (abs(x) + 5) * 2**-24 of itself."""
+    return exp2_flushed(x * 1.4426950408889634)
+
+
+@triton.jit
+def exp_of(x):
+    """Return exp(x), fast for float32."""
+    if x.dtype == tl.float32:
+        return exp_fast(x)
+    else:
+        return libdevice.exp(x)
+
+
+@triton.jit
 def erf(x):
     """Return the error function of float32, within 2 ulp."""
     z = x * x
@@ -30,7 +53,7 @@ def erf(x):
     q = tl.fma(q, t, -0.9442280530929565)
     q = tl.fma(q, t, -1.612122893333435)
     q = tl.fma(q, t, -0.003854465438053012)
-    far = 1.0 - tl.exp2(q)
+    far = 1.0 - exp2_flushed(q)
     far = tl.where(x < 0.0, -far, far)
     return tl.where(t < 1.0, near, far)
 
@@ -50,7 +73,7 @@ def erf_plus_one(x):
     q = tl.fma(q, t, -0.1484816074371338)
     q = tl.fma(q, t, -0.9184163808822632)
     q = tl.fma(q, t, -1.6279085874557495)
-    tail = tl.exp2(q * t)
+    tail = exp2_flushed(q * t)
     return tl.where(x < 0.0, tail, 2.0 - tail)
 
 
@@ -214,7 +237,7 @@ def softmax_step(greatest, total, value):
     of what it adds: the sum is off by less than 2**-24 of its greatest term for each.
     """
     difference = value - greatest
-    shrink = tl.exp(-tl.abs(difference))
+    shrink = exp_of(-tl.abs(difference))
     total = tl.where(difference > 0, tl.fma(total, shrink, 1.0), total + shrink)
     return tl.maximum(greatest, value, propagate_nan=tl.PropagateNan.ALL), total
 
@@ -223,7 +246,7 @@ def softmax_step(greatest, total, value):
 def softmax_combine(greatest, total, other_greatest, other_total):
     """Combine two pairs of maximum and sum of exponentials."""
     difference = other_greatest - greatest
-    shrink = tl.exp(-tl.abs(difference))
+    shrink = exp_of(-tl.abs(difference))
     total = tl.where(
         difference > 0, total * shrink + other_total, total + other_total * shrink
     )

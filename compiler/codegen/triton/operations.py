@@ -113,8 +113,9 @@ def _shift(emitter: "Emitter", node: Expression, args: list[str]) -> str:
 
 
 def _exp(emitter: "Emitter", node: Expression, args: list[str]) -> str:
-    fast = emitter.is_coarse(node)
-    return f"{'tl' if fast else 'libdevice'}.exp({args[0]})"
+    if emitter.is_coarse(node):
+        return f"{emitter.function('exp_fast')}({args[0]})"
+    return f"libdevice.exp({args[0]})"
 
 
 def _sign(emitter: "Emitter", node: Expression, args: list[str]) -> str:

@@ -26,6 +26,7 @@ from compiler.ir.index import (
 )
 from compiler.ir.kernel import Kernel, Reduction, Store
 from compiler.ir.node import Axis
+from compiler.ir.operations import OPERATIONS
 from compiler.ir.ranges import Ranges
 
 from .flat import (
@@ -46,6 +47,7 @@ _VECTOR_BYTES: Final = 16
 _THREADS: Final = 32
 _LINE_BYTES: Final = 128
 _WASTE: Final = 1 / 16
+_COSTLY: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +216,8 @@ def _plan_pointwise(kernel: Kernel) -> Plan:
     second = _second_axis(kernel, found)
     if second is not None:
         return _plan_square(kernel, second, found)
+    if _shares_columns(kernel):
+        return _plan_shared(kernel)
     width = min((access.width for access in found), default=4)
     size = _size([axis.extent for axis in kernel.outer])
     lanes = _bounded(_VECTOR_BYTES // width, 4, 16)
@@ -227,6 +231,49 @@ def _plan_pointwise(kernel: Kernel) -> Plan:
         reduced=None,
         persistent=False,
         num_warps=warps,
+    )
+
+
+def _shares_columns(kernel: Kernel) -> bool:
+    """Return whether costly values depend on the last axis only, as in a batch norm."""
+    if len(kernel.outer) < 2:
+        return False
+    *others, last = kernel.outer
+    length = constant_value(last.extent)
+    rows = _size([axis.extent for axis in others])
+    if length is None or length % 64 or rows < 132 * 32:
+        return False
+    outside = {axis.digit for axis in others}
+    roots = [part for stage in kernel.stages for part in expressions(stage)]
+    varies: set[Expression] = set()
+    cost = 0
+    for node in nodes(*roots):
+        if node in outside or any(arg in varies for arg in node.args):
+            varies.add(node)
+        elif node.op in OPERATIONS and node.dtype != "index":
+            cost += OPERATIONS[node.op].cost
+    return cost >= _COSTLY
+
+
+def _plan_shared(kernel: Kernel) -> Plan:
+    """Plan tiles of several rows, which share what depends on the column only."""
+    *others, last = kernel.outer
+    y, rewritten = _flat_axis("y", kernel, others)
+    x = digit("x")
+    whole = replace(rewritten, outer=(*kernel.outer, y, Axis(x, last.extent)))
+    rewritten = replaced(whole, {last.digit: x})
+    length = constant_value(last.extent) or 64
+    columns = min(length & -length, 256)
+    return Plan(
+        kernel=replace(rewritten, outer=kernel.outer),
+        tile=(
+            TileAxis(y.digit, y.extent, 8192 // columns),
+            TileAxis(x, last.extent, columns),
+        ),
+        programs=(),
+        reduced=None,
+        persistent=False,
+        num_warps=8,
     )
 
 

@@ -196,7 +196,8 @@ def _persistent_softmax(emitter: Emitter, stage: Reduction) -> None:
     fast = value.dtype == "float32" and (
         emitter.is_coarse(numerator) or not emitter.is_used(numerator)
     )
-    shifted = f"{'tl' if fast else 'libdevice'}.exp({whole} - {greatest})"
+    function = emitter.function("exp_fast") if fast else "libdevice.exp"
+    shifted = f"{function}({whole} - {greatest})"
     emitter.line(f"{total} = {reduce_text(emitter, shifted, 'sum', value.dtype)}")
     dims = outer_dims(emitter)
     for result, name, dtype in zip(

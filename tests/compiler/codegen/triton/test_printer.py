@@ -612,3 +612,19 @@ def test_loops_with_a_rest_compile_for_sm_90() -> None:
     axes = Axis(X, index(50)), Axis(Y, index(40001))
     kernel = Kernel("all", axes[:1], axes[1:], tuple(stages), buffers)
     assert TritonKernel(print_kernel(kernel)).compile(arch=90).asm["cubin"]
+
+
+def test_rows_share_costly_values_of_columns() -> None:
+    """A batch norm of inference, channels last: its roots are computed once a tile."""
+    rows, channels = 132 * 32 + 3, 64
+    tensors = {
+        "x": randn(rows, channels),
+        "v": randn(channels).abs(),
+        "out": torch.empty(rows, channels),
+    }
+    root = apply("sqrt", load("v", (Y,), "float32"))
+    scale = apply("truediv", constant(1.0, "float32"), root)
+    value = apply("mul", load("x", (X, Y), "float32"), scale)
+    store = Store("out", (X, Y), value, False)
+    source = check(nest([store], tensors, {X: rows, Y: channels}), tensors)
+    assert "YBLOCK" in source and "//" not in source.replace("program // ", "")
