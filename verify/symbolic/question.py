@@ -110,7 +110,7 @@ class Solver:
             if node.kind in ("symbol", "read", "opaque", "poison"):
                 self.free[node] = self.memo[node]
                 continue
-            stack.extend(arg for arg in node.args if isinstance(arg, Term))
+            stack.extend(arg for arg in _meant(node) if isinstance(arg, Term))
 
     def _assert_range(self, solver: Any, term: Term, ast: Any) -> None:
         api, context = self.api, self.context
@@ -154,8 +154,7 @@ class Solver:
             if node.kind in ("symbol", "read", "opaque", "poison"):
                 memo[node] = self._constant(node)
                 continue
-            inside = node.args[:1] if node.kind in ("fit", "beside") else node.args
-            missing = [a for a in inside if isinstance(a, Term) and a not in memo]
+            missing = [a for a in _meant(node) if isinstance(a, Term) and a not in memo]
             if missing:
                 stack.extend(missing)
                 continue
@@ -222,3 +221,8 @@ class Solver:
             return down
         product = api.Z3_mk_mul(context, 2, self._array((b, down)))
         return api.Z3_mk_sub(context, 2, self._array((a, product)))
+
+
+def _meant(node: Term) -> tuple[Any, ...]:
+    """Return the arguments that a node's value depends on."""
+    return node.args[:1] if node.kind in ("fit", "beside") else node.args
