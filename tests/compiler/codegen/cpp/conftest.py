@@ -54,7 +54,7 @@ class Guarded:
         return bool(torch.equal(untouched, self._before))
 
 
-def close(ours: torch.Tensor, right: torch.Tensor, ulps: int) -> bool:
+def close(ours: torch.Tensor, right: torch.Tensor, ulps: int, absolute: float) -> bool:
     if not right.is_floating_point():
         return bool(torch.equal(ours, right))
     step = torch.finfo(right.dtype).eps
@@ -63,7 +63,7 @@ def close(ours: torch.Tensor, right: torch.Tensor, ulps: int) -> bool:
             ours.double(),
             right.double(),
             rtol=ulps * step,
-            atol=ulps * 1e-37,
+            atol=absolute,
             equal_nan=True,
         ).all()
     )
@@ -72,6 +72,7 @@ def close(ours: torch.Tensor, right: torch.Tensor, ulps: int) -> bool:
 def run_both(
     kernels: Sequence[tuple[Kernel, Mapping[str, torch.Tensor]]],
     ulps: int = 4,
+    absolute: float = 1e-37,
     symbols: Mapping[str, int] | None = None,
     options: Options | None = None,
 ) -> None:
@@ -93,7 +94,7 @@ def run_both(
         )
         for name, guard in ours.items():
             assert guard.intact(), f"{kernel.name} writes outside {name}"
-            assert close(guard.tensor, right[name], ulps), (
+            assert close(guard.tensor, right[name], ulps, absolute), (
                 kernel.name,
                 name,
                 guard.tensor,
