@@ -1,0 +1,132 @@
+"""Views are aliases where somebody needs them in memory."""
+
+import pytest
+
+from compiler.ir.expression import Expression
+from compiler.ir.index import (
+    add,
+    constant_value,
+    contiguous_strides,
+    digit,
+    floordiv,
+    index,
+    mod,
+    mul,
+)
+from compiler.ir.node import (
+    Alias,
+    Assign,
+    Axis,
+    Buffer,
+    Extern,
+    Map,
+    Node,
+    Program,
+    Reference,
+)
+from compiler.ir.scalar import apply, load
+from compiler.schedule.views import with_views
+
+A, B = digit("i0"), digit("i1")
+TYPE = "float32"
+
+
+def array(name: str, *shape: int, strides: tuple[int, ...] | None = None) -> Buffer:
+    steps = None if strides is None else tuple(map(index, strides))
+    return Buffer(name, TYPE, tuple(map(index, shape)), "cpu", steps)
+
+
+def dense(name: str, *shape: int) -> Buffer:
+    steps = tuple(constant_value(s) or 0 for s in contiguous_strides(shape))
+    return array(name, *shape, strides=steps)
+
+
+def loaded(buffer: Buffer, base: str, *place: Expression) -> Map:
+    axes = tuple(Axis(d, e) for d, e in zip((A, B), buffer.shape, strict=False))
+    return Map(buffer, axes, load(base, place, TYPE))
+
+
+def call(*names: str, **more: object) -> Extern:
+    made = (dense("e", 1),)
+    return Extern(made, len, tuple(map(Reference, names)), {}, **more)  # type: ignore[arg-type]
+
+
+def result(*nodes: Node, outputs: tuple[str, ...] = ()) -> Program:
+    return with_views(Program((dense("x", 4, 6),), nodes, outputs), [])
+
+
+def strides(buffer: Buffer) -> list[int | None]:
+    assert buffer.strides is not None
+    return [constant_value(s) for s in buffer.strides]
+
+
+def test_an_argument_of_a_call_shows_an_input() -> None:
+    node = loaded(array("v", 6, 4), "x", B, A)
+    alias = result(node, call("v")).nodes[0]
+    assert isinstance(alias, Alias) and alias.base == "x"
+    assert strides(alias.buffer) == [1, 6]
+
+
+def test_a_slice_has_an_offset() -> None:
+    node = loaded(array("v", 4, 3), "x", A, add(B, 2))
+    alias = result(node, call("v")).nodes[0]
+    assert isinstance(alias, Alias) and alias.buffer.offset is index(2)
+
+
+@pytest.mark.parametrize("wanted", [(4, 1), (1, 6)])
+def test_strides_that_are_demanded_must_be_the_view_s(wanted: tuple[int, int]) -> None:
+    node = loaded(array("v", 6, 4, strides=wanted), "x", B, A)
+    assert isinstance(result(node, call("v")).nodes[0], Alias) == (wanted == (1, 6))
+
+
+def test_a_free_base_is_laid_out_for_its_view() -> None:
+    base = Map(
+        array("y", 4, 6),
+        (Axis(A, index(4)), Axis(B, index(6))),
+        load("x", (A, B), TYPE),
+    )
+    base = Map(base.buffer, base.axes, apply("exp", base.value))
+    node = loaded(array("v", 6, 4, strides=(4, 1)), "y", B, A)
+    laid, alias, _ = result(base, node, call("v")).nodes
+    assert isinstance(laid, Map) and isinstance(alias, Alias)
+    assert strides(laid.buffer) == [1, 4]
+    # a part of the base says nothing of the rest
+    part = loaded(array("v", 6, 2, strides=(2, 1)), "y", B, A)
+    assert isinstance(result(base, part, call("v")).nodes[1], Map)
+
+
+def test_two_outputs_do_not_share_memory() -> None:
+    base = Map(
+        array("y", 4, 6),
+        (Axis(A, index(4)), Axis(B, index(6))),
+        apply("exp", load("x", (A, B), TYPE)),
+    )
+    node = loaded(array("v", 6, 4), "y", B, A)
+    assert isinstance(result(base, node, outputs=("v", "y")).nodes[1], Map)
+    assert isinstance(result(base, node, outputs=("v",)).nodes[1], Alias)
+    assert isinstance(
+        result(loaded(array("v", 6, 4), "x", B, A), outputs=("v",)).nodes[0], Map
+    )
+
+
+def test_what_may_change_is_copied() -> None:
+    node = loaded(array("v", 6, 4), "x", B, A)
+    assert isinstance(result(node, call("v", mutates=("v",))).nodes[0], Map)
+    assert isinstance(result(node, call("v", aliases={"e": ("v",)})).nodes[0], Map)
+    change = Assign(
+        "x", (Axis(A, index(4)), Axis(B, index(6))), load("w", (A, B), TYPE)
+    )
+    assert isinstance(result(node, change, call("v")).nodes[0], Map)
+
+
+def test_no_strides_no_alias() -> None:
+    flip = loaded(array("v", 4, 6), "x", A, add(mul(B, -1), 5))
+    assert isinstance(result(flip, call("v")).nodes[0], Map)
+    typed = Map(
+        Buffer("v", "int32", (index(4),), "cpu"),
+        (Axis(A, index(4)),),
+        load("x", (A, A), "int32"),
+    )
+    assert isinstance(result(typed, call("v")).nodes[0], Map)
+    merged = loaded(array("v", 24), "x", floordiv(A, 6), mod(A, 6))
+    assert isinstance(result(merged, call("v")).nodes[0], Alias)
