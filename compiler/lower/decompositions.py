@@ -1,6 +1,6 @@
 """Which operators are taken apart before lowering, and which are kept whole."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -94,4 +94,19 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
     for packet in _KEPT:
         for overload in packet.overloads():
             table.pop(getattr(packet, overload), None)
+    table[aten.roll.default] = _strided_roll
     return table
+
+
+def _strided_roll(x: torch.Tensor, shifts: Any, dims: Sequence[int] = ()) -> Any:
+    """Roll in the order of memory, where PyTorch's fake result has other strides.
+
+    Eager mode keeps the strides of a dense array, the fake result is contiguous.
+    """
+    strides = x.stride()
+    order = sorted(range(x.dim()), key=lambda dim: -strides[dim])
+    if x.is_contiguous() or not dims or not x.permute(order).is_contiguous():
+        return NotImplemented
+    moved = [order.index(dim % x.dim()) for dim in dims]
+    rolled = x.permute(order).roll(shifts, moved)
+    return rolled.permute([order.index(dim) for dim in range(x.dim())])
