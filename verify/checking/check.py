@@ -293,7 +293,16 @@ def text_of(
     signature = {
         name: signature_of(args[name]) for name in names if name not in constants
     }
-    return ttir_text(kernel, signature, constants)
+    try:
+        return ttir_text(kernel, signature, constants)
+    except Exception as error:  # Triton's errors have no common root
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        raise ArgumentError(
+            f"{kernel.__name__} cannot be compiled with signature={signature} and "
+            f"constexprs={constants}: {lines[-1].strip()}",
+            argument="kernel",
+            value=kernel,
+        ) from error
 
 
 def signature_of(argument: Argument) -> str:

@@ -1,0 +1,66 @@
+from collections.abc import Callable
+
+from algebra.verdict import Refuted, Unknown
+from verify.checking.confirm import (
+    candidate_of,
+    causes_of,
+    confirmed,
+    hole,
+    programs_of,
+    smallest,
+)
+from verify.checking.coverage import covered
+from verify.checking.memory_safety import bounds
+from verify.checking.setting import Setting
+from verify.symbolic.terms import constant, equal, opaque, read, symbol
+
+Make = Callable[..., Setting]
+
+
+def test_a_refutation_was_run_and_is_small(settings: Make, copy_text: str) -> None:
+    one = settings(copy_text.replace("load %from, %mask", "load %from"))
+    failing = next(f for f in bounds(one) if isinstance(f.verdict, Unknown))
+    found = confirmed(one, failing).verdict
+    assert isinstance(found, Refuted)
+    example = found.counterexample
+    assert example.confirmed.startswith("run: load of x[")
+    assert example.arguments["n"] <= 8 and example.grid == (1, 1, 1)
+    assert example.detail["offset"] >= example.detail["size"]
+
+
+def test_a_hole_is_shown_by_running_all_programs(
+    settings: Make, copy_text: str
+) -> None:
+    one = settings(copy_text, grid=("n // 64",))
+    (finding,) = covered(one)
+    found = hole(one, finding, "y").verdict
+    assert isinstance(found, Refuted)
+    assert "none stores y[" in found.counterexample.confirmed
+
+
+def test_where_all_small_launches_are_fine_it_stays_open(
+    settings: Make, copy_text: str
+) -> None:
+    one = settings(copy_text)
+    (finding,) = covered(one)
+    left = hole(one, finding, "y").verdict
+    assert isinstance(left, Unknown) and "small launches write all" in left.reason
+
+
+def test_candidates_are_launches(settings: Make, copy_text: str) -> None:
+    one = settings(copy_text)
+    values = smallest(one, [equal(one.names["n"], constant(100))])
+    assert values is not None
+    candidate = candidate_of(one, values)
+    assert candidate.scalars["n"] == 100 and candidate.sizes == {"x": 100, "y": 100}
+    assert list(programs_of(candidate)) == [
+        {"x": 0, "y": 0, "z": 0},
+        {"x": 1, "y": 0, "z": 0},
+    ]
+
+
+def test_causes_are_named() -> None:
+    index = read("int", "index", 0, symbol("x"), None, None)
+    strange = opaque("int", "unsupported", ("tt.nonsense", "k.py:1:1", 0))
+    assert causes_of([equal(index, constant(1))]) == "the contents of index"
+    assert "tt.nonsense (k.py:1:1)" in causes_of([equal(strange, constant(1))])
