@@ -9,10 +9,14 @@ from compiler.torch_api import core_decompositions, decompositions_of
 
 aten = torch.ops.aten
 
-_KEPT = (
+_CALLED = (
     # its decomposition gives a logsumexp that the backward pass cannot use
     aten._scaled_dot_product_flash_attention_for_cpu,
     aten.baddbmm,
+)
+"""Are calls into libraries, though PyTorch's table would take them apart."""
+
+_KEPT = (
     # sums of these are shared in one kernel, or round once where eager mode does
     aten.addcmul,
     aten.addcdiv,
@@ -91,7 +95,7 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
     """
     table: dict[Any, Callable[..., Any]] = dict(core_decompositions())
     table.update(decompositions_of(_ADDED))
-    for packet in _KEPT:
+    for packet in (*_CALLED, *_KEPT):
         for overload in packet.overloads():
             table.pop(getattr(packet, overload), None)
     table[aten.roll.default] = _strided_roll

@@ -39,7 +39,8 @@ def lower(gm: fx.GraphModule, *, options: Any = None) -> Program:
         options: The compilation's.
 
     Raises:
-        CompileError: a size depends on data, or an input is no dense array.
+        CompileError: a size depends on data, an input is no dense array, or memory
+            is written through a view.
     """
     return _Lowering(gm, options).run()
 
@@ -192,9 +193,14 @@ class _Lowering:
         target = functional(node.target)
         if target is None:
             return False
-        root, views = written_array(node)
-        array = self.values.get(root)
-        if not isinstance(array, Array) or views:
+        found = written_array(node)
+        array = self.values.get(found.root)
+        if found.views:
+            raise CompileError(
+                f"{node.target} writes memory that {found.views[0]} shows; "
+                "functionalise the graph first"
+            )
+        if not isinstance(array, Array):
             return False
         try:
             if target is aten.copy.default:
@@ -203,9 +209,9 @@ class _Lowering:
                 result = self._lowered(node, target)
         except NotLowered:
             return False
-        if root.op != "placeholder":
+        if found.root.op != "placeholder":
             self.storage.bind(node, result)
-            self.values[root] = result
+            self.values.update(dict.fromkeys(found.whole, result))
             return True
         axes = axes_of(array.shape)
         value = result.at(digits_of(axes), array.dtype)

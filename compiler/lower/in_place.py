@@ -1,5 +1,6 @@
 """Operators that write their first argument, seen as operators that do not."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -28,23 +29,47 @@ def functional(target: Any) -> Any:
     return getattr(packet, names[2], None)
 
 
-def written_array(node: fx.Node) -> tuple[Any, list[fx.Node]]:
-    """Return what an operator in place writes, and older views that are read later.
+@dataclass(frozen=True)
+class Written:
+    """What an operator in place writes.
 
-    A write through a view counts as such a view: it is not the whole array.
+    Attributes:
+        root: The node whose memory it is.
+        whole: Nodes that stand for all of that memory: the root, and results of
+            earlier operators in place.
+        views: Nodes that show a part, or show it in another order, from before the
+            write, and are used by it or after it.
     """
+
+    root: fx.Node
+    whole: tuple[fx.Node, ...]
+    views: tuple[fx.Node, ...]
+
+
+def written_array(node: fx.Node) -> Written:
+    """Return what an operator in place writes, and who sees that."""
     target: Any = node.args[0]
     root = target
-    while root.op == "call_function" and root.target in VIEWS:
+    while root.op == "call_function" and (
+        root.target in VIEWS or functional(root.target) is not None
+    ):
         root = root.args[0]
     order = {other: place for place, other in enumerate(node.graph.nodes)}
-    views: list[fx.Node] = [target] if target is not root else []
-    pending = [root]
+    whole, views = [root], []
+    pending = [(root, False)]
     while pending:
-        for user in pending.pop().users:
-            if user.op == "call_function" and user.target in VIEWS:
-                pending.append(user)
-                early = order[user] < order[node]
-                if early and any(order[u] > order[node] for u in user.users):
-                    views.append(user)
-    return root, views
+        made, partial = pending.pop()
+        for user in made.users:
+            if user.op != "call_function" or user is node or user.args[0] is not made:
+                continue
+            if user.target not in VIEWS and functional(user.target) is None:
+                continue
+            shown = partial or user.target in VIEWS
+            pending.append((user, shown))
+            if order[user] > order[node]:
+                continue
+            if not shown:
+                whole.append(user)
+            elif any(order[later] >= order[node] for later in user.users):
+                views.append(user)
+    return Written(root, tuple(whole), tuple(views))

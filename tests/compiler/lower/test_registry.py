@@ -1,35 +1,48 @@
 import pytest
 import torch
-from torch import Tensor, fx
+from torch.fx.experimental.proxy_tensor import make_fx
 
-from compiler.lower import REWRITES, rewriting
+from compiler.ir.evaluate import run_program
+from compiler.ir.node import Extern
+from compiler.lower import Array, Builder, lower, lowering
+from compiler.lower.registry import LOWERINGS
 
-
-def test_a_rewrite_is_registered_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    found: list[object] = []
-    monkeypatch.setattr("compiler.lower.registry.REWRITES", found)
-
-    def rewrite(_: fx.GraphModule) -> None:
-        """Does nothing."""
-
-    assert rewriting(rewrite) is rewriting(rewrite) is rewrite
-    assert found == [rewrite]
+aten = torch.ops.aten
 
 
-def test_rewrites_run_before_a_graph_is_lowered() -> None:
-    def negate(module: fx.GraphModule) -> None:
-        for node in module.graph.nodes:
-            if node.target is torch.ops.aten.sin.default:
-                node.target = torch.ops.aten.cos.default
-        module.recompile()
+def test_the_last_registration_wins(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(LOWERINGS, aten.sin.default, None)
 
-    def f(x: Tensor) -> Tensor:
-        return x.sin()
+    @lowering(aten.sin.default)
+    def wrong(b: Builder, x: Array) -> Array:
+        return b.result_map(x.at)
 
-    rewriting(negate)
-    try:
-        x = torch.randn(5)
-        torch.testing.assert_close(torch.compile(f, backend="tilewright")(x), x.cos())
-    finally:
-        REWRITES.remove(negate)
-        torch._dynamo.reset()
+    x = torch.randn(3)
+    program = lower(make_fx(torch.sin, tracing_mode="fake")(x))
+    (found,) = run_program(program, [x])
+    assert isinstance(found, torch.Tensor) and found.equal(x)
+
+
+def test_a_lowering_of_another_type_or_shape_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def wide(b: Builder, x: Array) -> Array:
+        return b.map(x.shape, "float64", x.at, device="cpu")
+
+    def short(b: Builder, x: Array) -> Array:
+        return b.map((1,), "float32", x.at, device="cpu")
+
+    def several(b: Builder, x: Array) -> tuple[Array, Array]:
+        made = b.map((), "float32", lambda i: x.at((0,)), device="cpu")
+        return made, made, made  # type: ignore[return-value]
+
+    x = torch.randn(3)
+    for wrong in (wide, short):
+        monkeypatch.setitem(LOWERINGS, aten.sin.default, wrong)
+        (node,) = lower(make_fx(torch.sin, tracing_mode="fake")(x)).nodes
+        assert isinstance(node, Extern)
+        assert "lowered to" in node.reason
+    monkeypatch.setitem(LOWERINGS, aten.aminmax.default, several)
+    gm = make_fx(lambda x: aten.aminmax(x), tracing_mode="fake")(x)
+    (node,) = lower(gm).nodes
+    assert isinstance(node, Extern)

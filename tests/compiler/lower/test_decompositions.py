@@ -1,0 +1,62 @@
+import pytest
+import torch
+from torch.fx.experimental.proxy_tensor import make_fx
+
+from compiler.lower import decompositions
+from compiler.lower.registry import LOWERINGS
+
+aten = torch.ops.aten
+
+WHOLE = (
+    aten._softmax.default,
+    aten._log_softmax.default,
+    aten.native_layer_norm.default,
+    aten.native_group_norm.default,
+    aten._native_batch_norm_legit_functional.default,
+    aten.gelu.default,
+    aten.silu.default,
+    aten.native_dropout.default,
+    aten.max_pool2d_with_indices.default,
+    aten.embedding_dense_backward.default,
+    aten.var_mean.correction,
+    aten.cumsum.default,
+)
+
+
+@pytest.mark.parametrize("target", WHOLE)
+def test_what_stays_whole_has_a_lowering(target: torch._ops.OpOverload) -> None:
+    assert target not in decompositions()
+    assert target in LOWERINGS
+
+
+def test_what_is_kept_has_lowerings() -> None:
+    from compiler.lower.decompositions import _KEPT
+
+    bare = [
+        packet
+        for packet in _KEPT
+        if not any(getattr(packet, name) in LOWERINGS for name in packet.overloads())
+    ]
+    assert not bare
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: torch.nn.functional.smooth_l1_loss(x, x + 1),
+        lambda x: torch.nn.functional.huber_loss(x, x + 1),
+        lambda x: torch.nn.functional.binary_cross_entropy_with_logits(x, x),
+        lambda x: torch.nn.functional.interpolate(x[None, None], scale_factor=2),
+        lambda x: torch.nn.functional.pixel_shuffle(x.reshape(1, 4, 2, 2), 2),
+        lambda x: torch.nn.functional.pad(x[None], (1, 1), "reflect"),
+        lambda x: x.logsumexp(1) + x.norm(),
+    ],
+)
+def test_what_is_taken_apart_is_lowered_in_all_its_parts(function: object) -> None:
+    gm = make_fx(
+        function,  # type: ignore[arg-type]
+        decomposition_table=decompositions(),
+        tracing_mode="fake",
+    )(torch.randn(4, 4))
+    targets = {node.target for node in gm.graph.nodes if node.op == "call_function"}
+    assert targets <= set(LOWERINGS)

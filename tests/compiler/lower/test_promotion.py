@@ -1,0 +1,54 @@
+import itertools
+
+import pytest
+import torch
+
+from compiler.ir import index
+from compiler.ir.scalar import type_name
+from compiler.lower.builder import Array
+from compiler.lower.promotion import aligned, common_type, float_type, number_type
+from compiler.lower.registry import NotLowered
+
+DTYPES = (
+    *(torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int64),
+    *(torch.int32, torch.int8, torch.uint8, torch.bool),
+)
+
+
+def array(dtype: torch.dtype, rank: int) -> Array:
+    return Array("x", type_name(dtype), (index.index(2),) * rank, "cpu")
+
+
+@pytest.mark.parametrize("first", DTYPES)
+def test_common_types_are_torchs(first: torch.dtype) -> None:
+    for second, ranks in itertools.product(DTYPES, itertools.product((0, 1), (0, 1))):
+        x = torch.zeros((2,) * ranks[0], dtype=first)
+        y = torch.zeros((2,) * ranks[1], dtype=second)
+        found = common_type(array(first, ranks[0]), array(second, ranks[1]))
+        assert found == type_name(torch.result_type(x, y))
+    for number in (True, 3, 2.5):
+        for rank in (0, 1):
+            x = torch.zeros((2,) * rank, dtype=first)
+            found = common_type(array(first, rank), number)
+            assert found == type_name(torch.result_type(x, number))
+
+
+def test_integers_divide_as_floats() -> None:
+    assert float_type(array(torch.int8, 1), 3) == "float32"
+    assert float_type(array(torch.bfloat16, 1), 3) == "bfloat16"
+
+
+def test_what_has_no_type() -> None:
+    with pytest.raises(NotLowered):
+        number_type("three")
+    with pytest.raises(NotLowered):
+        common_type()
+    with pytest.raises(NotLowered):
+        common_type(Array("x", "complex64", (index.index(2),), "cpu"), 1)
+
+
+def test_a_point_broadcasts() -> None:
+    i, j = index.digit("i"), index.digit("j")
+    thin = Array("x", "float32", (index.index(1), index.index(3)), "cpu")
+    assert aligned([i, j], thin) == (index.index(0), j)
+    assert aligned([i, j], Array("x", "float32", (), "cpu")) == ()
