@@ -28,6 +28,7 @@ from .preconditions import (
     weakest,
 )
 from .races import races, written_once
+from .reference import agrees
 from .report import Report
 from .setting import AXES, Setting, assumed, memory_of, scalar_names, solved
 
@@ -69,7 +70,9 @@ def check(
         constexprs: Values of the ``tl.constexpr`` parameters.
         grid: Number of programs along each axis: ints or expressions in text.
         assume: Conditions on the scalars, in text.
-        reference: What the kernel has to compute.
+        reference: What the kernel has to compute: a second kernel with the same
+            parameters, or a function of the parameters that it names, on float64
+            tensors, which returns the outputs in order.
         function: Which function of a TTIR text; default the only public one.
         timeout: Limit of one question [seconds].
         budget: Limit of the whole check [seconds].
@@ -100,19 +103,27 @@ def check(
         ['Proved', 'Proved', 'Proved', 'Proved', 'Proved', 'Proved', 'Proved']
     """
     started = time.perf_counter()
-    setting = setting_of(
-        kernel,
-        args,
-        constexprs or {},
-        (grid,) if isinstance(grid, int | str) else tuple(grid),
-        (assume,) if isinstance(assume, str) else tuple(assume),
-        function,
-        timeout,
-        started + budget,
-    )
+
+    def setting_for(subject: Any, name: str | None) -> Setting:
+        return setting_of(
+            subject,
+            args,
+            constexprs or {},
+            (grid,) if isinstance(grid, int | str) else tuple(grid),
+            (assume,) if isinstance(assume, str) else tuple(assume),
+            name,
+            timeout,
+            started + budget,
+        )
+
+    setting = setting_for(kernel, function)
     try:
         with deep_recursion():
             findings, verdicts = decide(setting)
+            if reference is not None:
+                found = list(agrees(setting, _reference(reference, setting_for)))
+                findings += found
+                verdicts["reference"] = combined(found)
             condition = precondition_of(setting, findings)
         report = Report(
             kernel=setting.program.name,
@@ -126,6 +137,23 @@ def check(
     finally:
         setting.solver.close()
     return report
+
+
+def _reference(
+    reference: Any, setting_for: Callable[[Any, str | None], Setting]
+) -> Setting | Callable[..., Any]:
+    """Return a second kernel's setting, or the Python function itself."""
+    is_kernel = isinstance(reference, str | Path) or hasattr(reference, "arg_names")
+    if is_kernel:
+        return setting_for(reference, None)
+    if callable(reference):
+        function: Callable[..., Any] = reference
+        return function
+    raise ArgumentError(
+        f"needed a second kernel or a Python function, got reference={reference!r}",
+        argument="reference",
+        value=reference,
+    )
 
 
 def decide(setting: Setting) -> tuple[list[Finding], dict[str, Verdict]]:
@@ -237,7 +265,20 @@ def setting_of(
     for axis, entry_text in zip(AXES, grid, strict=False):
         numbers[axis] = parse_expression(entry_text, names)
     return Setting(
-        program, names, memories, assumptions, texts, numbers, limit, deadline, shared
+        program,
+        names,
+        memories,
+        assumptions,
+        texts,
+        numbers,
+        limit,
+        deadline,
+        shared,
+        floats=frozenset(
+            name
+            for name, buffer in args.items()
+            if isinstance(buffer, Buffer) and dtype_name(buffer.dtype)[0] in "fb"
+        ),
     )
 
 

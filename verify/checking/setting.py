@@ -81,6 +81,7 @@ class Setting:
         solver: Answers questions.
         lines: Line of the kernel's text -> operation.
         replaced: Symbol -> what stands for it in each question.
+        floats: Buffers that hold floats.
     """
 
     program: Program
@@ -95,6 +96,7 @@ class Setting:
     solver: Solver = field(default_factory=Solver)
     lines: dict[int, Operation] = field(default_factory=dict)
     replaced: Mapping[Term, Term] = field(default_factory=dict)
+    floats: frozenset[str] = frozenset()
 
     def facts(self, formulas: Iterable[Term]) -> list[Term]:
         """Return the assumptions, and what holds of the symbols in ``formulas``."""

@@ -1,0 +1,315 @@
+"""Obligation: the kernel computes what a reference computes.
+
+Against a second kernel: both are evaluated on the same symbols. They are equal if their
+stores agree one by one: the same place, under the same condition, the same expression
+over uninterpreted scalar operations. Sums, products, maxima and minima of floats are
+compared as multisets, so up to the order of their operands; a reduction over lanes is
+its combiner and its elements, whatever tree the hardware uses. Where the expressions
+differ, both are run on small launches, and a difference in what memory holds at the end
+refutes.
+
+Against a Python function: it is called on the small launches' tensors. Agreement proves
+nothing, and stays open.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from algebra.verdict import Proved, Refuted, Unknown, Verdict
+from verify.symbolic.polynomial import same
+from verify.symbolic.terms import (
+    INT,
+    Term,
+    conjoin,
+    equal,
+    invert,
+    opaque,
+    rebuilt,
+)
+from verify.ttir.program import LOAD, Access
+from verify.ttir.run import GuardedMemory, RunError
+
+from .confirm import (
+    Candidate,
+    memory_for,
+    programs_of,
+    run,
+    small_launches,
+)
+from .finding import Counterexample, Finding
+from .setting import AXES, Setting
+
+COMMUTATIVE = frozenset({"addf", "mulf", "maxnumf", "minnumf", "maximumf", "minimumf"})
+TOLERANCE = 1e-6
+"""Relative difference of two float64 results that reassociation explains."""
+
+
+def agrees(
+    setting: Setting, reference: Setting | Callable[..., Any]
+) -> Iterator[Finding]:
+    """Yield the finding that the kernel computes what the reference does."""
+    text = "the kernel computes what the reference computes"
+    verdict: Verdict
+    if isinstance(reference, Setting):
+        reason = _difference(setting, reference)
+        if reason is None:
+            yield Finding("reference", text, "", Proved("equal expressions"))
+            return
+        verdict = _tried(setting, text, lambda c: _written(reference, c), reason)
+    else:
+        reason = "a Python function is compared on examples only"
+        function = reference
+        verdict = _tried(setting, text, lambda c: _called(setting, function, c), reason)
+    yield Finding("reference", text, "", verdict)
+
+
+def _stores(setting: Setting) -> list[Access]:
+    return [a for a in setting.program.accesses if a.kind != LOAD]
+
+
+def _difference(setting: Setting, reference: Setting) -> str | None:
+    """Return how two kernels differ in their stores; ``None`` where they do not."""
+    if setting.program.unsupported or reference.program.unsupported:
+        return "a construct has no meaning here"
+    mine, theirs = _stores(setting), _stores(reference)
+    if len(mine) != len(theirs):
+        return f"{len(mine)} stores, the reference has {len(theirs)}"
+    if any(setting.grid[axis] is not reference.grid[axis] for axis in AXES):
+        return "another grid"
+    for one, other in zip(mine, theirs, strict=True):
+        where = setting.program.source_of(one.operation)
+        if (one.kind, one.lanes, one.operation.words) != (
+            other.kind,
+            other.lanes,
+            other.operation.words,
+        ):
+            return f"another store at {where}"
+        reach = conjoin(one.guard, one.mask)
+        wanted = conjoin(other.guard, other.mask)
+        if not _equal(setting, reach, wanted, ()):
+            return f"another condition at {where}"
+        if not _equal(setting, one.pointer, other.pointer, (reach,)):
+            return f"another place at {where}"
+        if one.value is None or other.value is None:
+            return f"a store without a value at {where}"
+        memo: dict[Term, Term] = {}
+        left = canonical(one.value.term(), memo)
+        right = canonical(other.value.term(), memo)
+        if not _equal(setting, left, right, (reach,)):
+            return f"another value at {where}"
+    if not _same_loops(setting, reference):
+        return "another loop"
+    return None
+
+
+def _same_loops(setting: Setting, reference: Setting) -> bool:
+    """Whether what loops carry is the same in both."""
+    mine, theirs = setting.program.loops, reference.program.loops
+    if mine.keys() != theirs.keys():
+        return False
+    memo: dict[Term, Term] = {}
+    for key, one in mine.items():
+        other = theirs[key]
+        for a, b in (
+            (one.initial, other.initial),
+            (one.carried, other.carried),
+            (one.placeholder, other.placeholder),
+        ):
+            if canonical(a.term(), memo) is not canonical(b.term(), memo):
+                return False
+        if not _equal(setting, one.guard, other.guard, ()):
+            return False
+    return True
+
+
+def _equal(setting: Setting, a: Term, b: Term, where: tuple[Term, ...]) -> bool:
+    """Whether two terms are equal where some conditions hold."""
+    if a is b:
+        return True
+    if a.sort != b.sort or a.sort not in (INT, "bool", "pointer"):
+        return _pieces_equal(setting, a, b, where)
+    if a.sort == "pointer":
+        return (
+            a.kind == b.kind == "pointer"
+            and a.args[0] == b.args[0]
+            and _equal(setting, a.args[1], b.args[1], where)
+        )
+    if a.sort == INT and same(a, b):
+        return True
+    return setting.ask((*where, invert(equal(a, b)))) is False
+
+
+def _pieces_equal(setting: Setting, a: Term, b: Term, where: tuple[Term, ...]) -> bool:
+    """Whether two opaque values are made in the same way of equal parts."""
+    if a.kind != b.kind or len(a.args) != len(b.args):
+        return False
+    if a.kind not in ("opaque", "read", "ite"):
+        return False
+    for x, y in zip(a.args, b.args, strict=True):
+        if isinstance(x, Term) and isinstance(y, Term):
+            if not _equal(setting, x, y, where):
+                return False
+        elif x != y:
+            return False
+    return True
+
+
+def canonical(term: Term, memo: dict[Term, Term]) -> Term:
+    """Return the term with the operands of commutative operations in one order.
+
+    Nested sums are one sum; so a sum is compared as a multiset.
+    """
+    found = memo.get(term)
+    if found is None:
+        args = tuple(
+            canonical(arg, memo) if isinstance(arg, Term) else arg for arg in term.args
+        )
+        name = args[0] if term.kind == "opaque" else None
+        if name in COMMUTATIVE:
+            parts: list[Term] = []
+            rest = [a for a in args[1:] if not isinstance(a, Term)]
+            for part in (a for a in args[1:] if isinstance(a, Term)):
+                head = part.args[: 1 + len(rest)] if part.kind == "opaque" else ()
+                if head == ("sorted " + str(name), *rest):
+                    parts += part.args[1 + len(rest) :]
+                else:
+                    parts.append(part)
+            ordered = sorted(parts, key=id)
+            found = opaque(term.sort, f"sorted {name}", (*rest, *ordered))
+        elif any(x is not y for x, y in zip(args, term.args, strict=True)):
+            found = rebuilt(term, args)
+        else:
+            found = term
+        memo[term] = found
+    return found
+
+
+Outcome = Mapping[str, Mapping[int, float]]
+
+
+def _tried(
+    setting: Setting,
+    text: str,
+    expected: Callable[[Candidate], Outcome],
+    reason: str,
+) -> Verdict:
+    """Run the kernel and the reference on small launches."""
+    tried = 0
+    name = next(
+        (b for b, m in setting.memories.items() if m.writes),
+        next(iter(setting.memories), ""),
+    )
+    if not name:
+        return Unknown(reason)
+    for candidate in small_launches(setting, name):
+        try:
+            found, wanted = _written(setting, candidate), expected(candidate)
+        except RunError as error:
+            return Unknown(f"{reason}; a launch cannot be run: {error}")
+        tried += 1
+        different = _first_difference(found, wanted)
+        if different is None:
+            continue
+        buffer, offset, mine, theirs = different
+        return Refuted(
+            Counterexample(
+                statement=text,
+                source="",
+                arguments={
+                    k: v for k, v in candidate.scalars.items() if k in setting.names
+                },
+                grid=tuple(candidate.grid[axis] for axis in AXES),
+                programs=(),
+                places={},
+                contents=candidate.contents,
+                detail={"buffer": buffer, "offset": offset},
+                confirmed=(
+                    f"run: {buffer}[{offset}] = {mine}, the reference has {theirs}"
+                ),
+            )
+        )
+    return Unknown(f"{reason}; {tried} small launches agree")
+
+
+def _written(setting: Setting, candidate: Candidate) -> Outcome:
+    memory = floating(memory_for(setting, candidate), setting)
+    for program in programs_of(candidate):
+        run(setting, candidate, program, memory)
+    if memory.events:
+        raise RunError("it leaves its buffers or uses undefined values")
+    return memory.written
+
+
+def floating(memory: GuardedMemory, setting: Setting) -> GuardedMemory:
+    """Return memory whose floats are no integers, so that operations show."""
+    inner = memory.initial
+
+    def initial(buffer: str, offsets: Any) -> Any:
+        held = inner(buffer, offsets)
+        if buffer in setting.floats:
+            index = np.asarray(offsets).astype(float)
+            return np.sin(index * 12.9898 + len(buffer)) * 1.7 + 0.3
+        return held
+
+    return GuardedMemory(memory.sizes, initial)
+
+
+def _called(
+    setting: Setting, function: Callable[..., Any], candidate: Candidate
+) -> Outcome:
+    """Call a Python function on tensors: it returns the buffers that are written."""
+    import torch
+
+    from verify.symbolic.walk import value_at
+
+    memory = floating(memory_for(setting, candidate), setting)
+    given: dict[str, Any] = dict(candidate.scalars)
+    for name, one in setting.memories.items():
+        shape = [int(value_at(extent, candidate.values)) for extent in one.shape]
+        strides = [int(value_at(stride, candidate.values)) for stride in one.strides]
+        size = max(0, candidate.sizes[name])
+        flat = memory.initial(name, np.arange(size))
+        kind = torch.float64 if name in setting.floats else torch.int64
+        data = torch.tensor([float(x) for x in flat], dtype=torch.float64).to(kind)
+        given[name] = torch.as_strided(data, shape, strides) if size else data
+    import inspect
+
+    wanted = inspect.signature(function).parameters
+    result = function(**{name: given[name] for name in wanted})
+    outputs = [n for n, m in setting.memories.items() if m.writes]
+    if not isinstance(result, dict):
+        many = isinstance(result, tuple | list)
+        result = dict(zip(outputs, result if many else (result,), strict=False))
+    found: dict[str, dict[int, float]] = {}
+    for name, tensor in result.items():
+        one = setting.memories[name]
+        strides = [int(value_at(stride, candidate.values)) for stride in one.strides]
+        found[name] = {
+            sum(s * c for s, c in zip(strides, place, strict=True)): float(
+                tensor[place]
+            )
+            for place in np.ndindex(*tensor.shape)
+        }
+    return found
+
+
+def _first_difference(
+    found: Outcome, wanted: Outcome
+) -> tuple[str, int, Any, Any] | None:
+    for buffer in sorted({*found, *wanted}):
+        mine, theirs = found.get(buffer, {}), wanted.get(buffer, {})
+        for offset in sorted({*mine, *theirs}):
+            a, b = mine.get(offset), theirs.get(offset)
+            if a is None or b is None:
+                return buffer, offset, a, b
+            left, right = float(a), float(b)
+            if np.isnan(left) and np.isnan(right):
+                continue
+            if left == right:
+                continue
+            scale = max(1.0, abs(left), abs(right))
+            if not abs(left - right) <= TOLERANCE * scale:
+                return buffer, offset, left, right
+    return None
