@@ -68,6 +68,17 @@ def references(argument: Any) -> Iterator[str]:
             yield from references(part)
 
 
+def referring(argument: Any, renamed: Mapping[str, str]) -> Any:
+    """Return an extern's argument with arrays named anew."""
+    if isinstance(argument, Reference):
+        return Reference(renamed.get(argument.name, argument.name))
+    if isinstance(argument, Mapping):
+        return {key: referring(part, renamed) for key, part in argument.items()}
+    if isinstance(argument, (tuple, list)):
+        return type(argument)(referring(part, renamed) for part in argument)
+    return argument
+
+
 def reads(node: Node) -> list[str]:
     """Return the arrays that a node reads, each once, in order."""
     if isinstance(node, Extern):

@@ -9,6 +9,7 @@ from compiler.options import Options
 from .arrays import reads, without_dead
 from .assemble import assembled, with_default_strides
 from .canonical import canonical
+from .channels import with_channels_last
 from .groups import grouped
 from .inline import inlined
 from .memory import planned
@@ -50,6 +51,7 @@ def schedule(
     program = seen("twins", without_twins(program, notes))
     program = seen("inlined", without_dead(inlined(program, notes)))
     program = seen("twins again", without_twins(program, notes))
+    program = seen("channels", with_channels_last(program, notes))
     program = seen("temporaries", with_temporaries(program, notes))
     program = seen("reductions", with_fit_reductions(program, options, notes))
     program = seen("views", with_views(program, notes))

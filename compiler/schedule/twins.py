@@ -2,7 +2,6 @@
 
 from collections.abc import Hashable
 from dataclasses import replace
-from typing import Any
 
 from compiler.ir.expression import Expression, make, rewrite
 from compiler.ir.node import (
@@ -12,11 +11,10 @@ from compiler.ir.node import (
     Node,
     Program,
     Reduce,
-    Reference,
     Scatter,
 )
 
-from .arrays import mutated, reads, values_of, with_values
+from .arrays import mutated, reads, referring, values_of, with_values
 
 
 def without_twins(program: Program, notes: list[str]) -> Program:
@@ -82,19 +80,7 @@ def _with_names(node: Node, renamed: dict[str, str]) -> Node:
     if isinstance(node, Alias):
         return replace(node, base=renamed.get(node.base, node.base))
     if isinstance(node, Extern):
-        kwargs = _referring(node.kwargs, renamed)
-        return replace(node, args=_referring(node.args, renamed), kwargs=kwargs)
+        kwargs = referring(node.kwargs, renamed)
+        return replace(node, args=referring(node.args, renamed), kwargs=kwargs)
     done: dict[int, Expression] = {}
     return with_values(node, lambda value: rewrite(value, change, done))
-
-
-def _referring(argument: Any, renamed: dict[str, str]) -> Any:
-    if isinstance(argument, Reference):
-        return Reference(renamed.get(argument.name, argument.name))
-    if isinstance(argument, dict):
-        return {k: _referring(v, renamed) for k, v in argument.items()}
-    if isinstance(argument, tuple):
-        return tuple(_referring(part, renamed) for part in argument)
-    if isinstance(argument, list):
-        return [_referring(part, renamed) for part in argument]
-    return argument
