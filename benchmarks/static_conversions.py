@@ -222,6 +222,8 @@ def counted(ptx: str) -> Counter[str]:
             data |= made
         for kind, pattern in CLASSES.items():
             if re.search(pattern, line):
+                if kind == "alu" and re.search(r"\w\.[bu]64\b", line):
+                    break  # halves of a pair of registers, which are there already
                 if kind in ARITHMETIC and not moves:
                     counts["thread"] += 1
                     break

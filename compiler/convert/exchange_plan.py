@@ -106,9 +106,10 @@ def _turned(
     rows = [c for c in wanted if c and c in lanes][:3]
     if not rows:
         return
-    others = [c for c in lanes if c not in rows]
-    spare = len(others) - 2
-    columns[first:last] = [*others[:2], *rows, *others[2 : 2 + spare]]
+    others = list(lanes)
+    for row in rows:
+        others.remove(row)
+    columns[first:last] = [*others[:2], *rows, *others[2:]]
     if columns != list(layout.linear.columns):
         outs = dict(zip(layout.linear.out_names, layout.linear.out_bits, strict=True))
         yield affine(here.dims, outs, columns, layout.packed_offset)

@@ -33,7 +33,7 @@ from .shared_plan import SharedPlan, shared_plans
 from .simulate import Ids, images, run
 from .steps import Registers, Select, Step
 from .warp_factors import Blocks, least_shuffles, with_full_rank, within_warp
-from .warp_plan import warp_plans
+from .warp_plan import WORD_BITS, warp_plans
 from .words import Program
 from .work import (
     estimate,
@@ -135,7 +135,12 @@ class Plan:
         )
 
     def emit(
-        self, form: str = "hardware", *, name: str = "convert", repeated: bool = True
+        self,
+        form: str = "hardware",
+        *,
+        name: str = "convert",
+        repeated: bool = True,
+        tile: str = "",
     ) -> "Emission":
         """Return a Gluon function that carries out the plan.
 
@@ -149,6 +154,9 @@ class Plan:
             name: Name of the function.
             repeated: Whether it may run more than once in a kernel, so must wait
                 before it stores to shared memory again.
+            tile: Name of shared memory that conversions of a kernel have in common,
+                declared by ``compiler.codegen.gluon.conversion.tile_function``;
+                default: memory of its own.
 
         Triton has no elements of 128 bits: there the function takes elements of 64
         bits with a last dim ``part`` of size 2, the lowest register bit of all places.
@@ -166,7 +174,7 @@ class Plan:
                 self.element_bits // 2,
                 self.device.name,
                 shared_bytes=max(self.shared_bytes, self.device.conversion_bytes),
-            ).emit(form, name=name, repeated=repeated)
+            ).emit(form, name=name, repeated=repeated, tile=tile)
         return emit(
             self.steps,
             self.src,
@@ -176,6 +184,7 @@ class Plan:
             name=name,
             shared_bytes=self.shared_bytes,
             repeated=repeated,
+            tile=tile,
             memory=None if self.swizzling is None else self.swizzling.memory,
             banks=self.device.banks,
         )
@@ -284,7 +293,15 @@ def plans(
         cycles(number, waits(one.steps), goal, resident_warps)
         for one, number in zip(found, counts, strict=True)
     ]
-    ranks = [(costs[i], instructions(counts[i])) for i in range(len(found))]
+    # words that matrices leave lie apart, so of equal ways with words the plain one
+    ranks = [
+        (
+            costs[i],
+            element_bits >= WORD_BITS and "matrix" in " ".join(counts[i]),
+            instructions(counts[i]),
+        )
+        for i in range(len(found))
+    ]
     order = sorted(range(len(found)), key=ranks.__getitem__)
     others = tuple((way(found[i].steps), costs[i]) for i in order)
     least = None if full is None else least_shuffles(full, element_bits)

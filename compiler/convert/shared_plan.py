@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from algebra.affine import AffineLayout
+from algebra.bits import log2
 from algebra.dims import OFFSET
 from algebra.errors import UnsupportedLayoutError
 from algebra.gauss import Echelon
@@ -23,6 +24,8 @@ from .hardware import Hardware, hardware_of
 from .memory_side import MATRIX, PLAIN, TRANSPOSED, side, silent_bits
 from .repetitions import with_repetitions
 from .steps import SCOPES, Barrier, Load, Select, Step, Store
+
+WORD_BITS = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +93,7 @@ def _plan(
         layout.linear
         if kind == PLAIN
         else row_access(
-            _shared_first(layout.linear, other.linear)
-            if kind == TRANSPOSED
-            else layout.linear,
+            _shared_first(layout.linear, other.linear, _in_row(kind, element_bits)),
             element_bits,
             transposed=kind == TRANSPOSED,
         )
@@ -155,18 +156,25 @@ def _plan(
     return SharedPlan(tuple(steps), swizzling, size)
 
 
-def _shared_first(layout: LinearLayout, other: LinearLayout) -> LinearLayout:
-    """Return a layout whose first register is one of the other's, if there is one.
+def _in_row(kind: str, element_bits: int) -> int:
+    """Return how many register bits lie in a row of a matrix [bits]."""
+    word = max(0, log2(WORD_BITS) - log2(element_bits))
+    return word if kind == MATRIX else max(0, word - 1)
 
-    Transposed bytes move in pairs, which should be neighbours on both sides.
+
+def _shared_first(
+    layout: LinearLayout, other: LinearLayout, count: int
+) -> LinearLayout:
+    """Return a layout whose first registers are the other's too, if there are such.
+
+    What lies side by side in a row of a matrix should do so on both sides.
     """
     columns = list(layout.columns)
     registers = layout.in_bits[0]
     wanted = other.columns[: other.in_bits[0]]
-    shared = [bit for bit in range(registers) if columns[bit] in wanted]
-    if not shared:
-        return layout
-    columns.insert(0, columns.pop(shared[0]))
+    shared = [bit for bit in range(registers) if columns[bit] in wanted][:count]
+    for place, bit in enumerate(shared):
+        columns.insert(place, columns.pop(bit))
     return LinearLayout.from_columns(
         dict(zip(layout.in_names, layout.in_bits, strict=True)),
         dict(zip(layout.out_names, layout.out_bits, strict=True)),

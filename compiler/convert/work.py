@@ -8,6 +8,7 @@ from algebra.gauss import rank
 from .hardware import Hardware, hardware_of
 from .lower import Packing, lower
 from .memory_side import word_moves
+from .renaming import renamings
 from .steps import Barrier, Load, Select, Shuffle, Step, Store
 from .words import Node, Prmt, Program, Selp, Shfl
 
@@ -19,10 +20,13 @@ BARRIERS = {"warp": "bar.warp", "block": "bar.sync", "cluster": "bar.cluster"}
 def work(steps: Sequence[Step], element_bits: int) -> Counter[str]:
     """Count what a thread executes; ``wavefronts`` are those of its warp.
 
+    What only renames registers at either end is free.
+
     Args:
         steps: Steps of a plan.
         element_bits: Size of an element [bits].
     """
+    steps = renamings(tuple(steps))[0]
     counts = _memory(steps, Packing(element_bits))
     for run in runs_within_warp(steps):
         counts += operations(lower(run, element_bits))
@@ -35,6 +39,7 @@ def estimate(steps: Sequence[Step], element_bits: int) -> Counter[str]:
     Law: equal to ``work`` for shuffles and memory. Selections and byte permutes are
     counted as if none were shared by accident or left out; conditions are not counted.
     """
+    steps = renamings(tuple(steps))[0]
     counts = _memory(steps, Packing(element_bits))
     packing = Packing(element_bits)
     for run in runs_within_warp(steps):

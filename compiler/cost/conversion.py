@@ -28,14 +28,18 @@ def cost(counts: Counts, device: Device) -> float:
 
 PARTITIONS = 4
 """Parts of a multiprocessor that issue on their own; a warp stays in one."""
-ISSUED = ("prmt", "selp", "alu")
+BUSY = 16
+"""Resident warps from which on all units have something else to do."""
+ARITHMETIC = ("prmt", "selp", "alu")
 
 
 def cycles(counts: Counts, waits: Counts, device: Device, resident_warps: int) -> float:
     """Return the cycles for one warp's share where few warps may be resident.
 
-    All warps are busy for their costs, and wait for their latencies at the same time.
-    Arithmetic of fewer warps than partitions leaves some of those idle.
+    On a busy multiprocessor each instruction takes its unit from other work, so all of
+    them count. Where little else is to be done, memory and arithmetic overlap, only
+    the longer one counts, and fewer warps than partitions leave some of those idle.
+    Either way the latencies are waited for by all warps at the same time.
 
     Args:
         counts: Instruction class -> number.
@@ -48,13 +52,17 @@ def cycles(counts: Counts, waits: Counts, device: Device, resident_warps: int) -
 
     Example:
         >>> from compiler.cost import device
-        >>> cycles({"shfl": 8}, {"shfl": 1}, device("sm_90"), 8)
+        >>> cycles({"shfl": 8, "selp": 4}, {"shfl": 1}, device("sm_90"), 8)
         11.0
+        >>> cycles({"shfl": 8, "selp": 4}, {"shfl": 1}, device("sm_90"), 16)
+        11.5
     """
-    idle = max(1.0, PARTITIONS / resident_warps)
-    busy = sum(
-        number * device.cycles(kind) * (idle if kind in ISSUED else 1)
-        for kind, number in counts.items()
-    )
+    arithmetic = cost({k: n for k, n in counts.items() if k in ARITHMETIC}, device)
+    rest = cost({k: n for k, n in counts.items() if k not in ARITHMETIC}, device)
     waited = sum(number * device.latency(kind) for kind, number in waits.items())
+    if resident_warps < BUSY:
+        arithmetic *= max(1.0, PARTITIONS / resident_warps)
+        busy = max(arithmetic, rest)
+    else:
+        busy = arithmetic + rest
     return busy + waited / resident_warps

@@ -111,13 +111,34 @@ def mul(machine: Machine, instruction: Instruction) -> None:
     widths = (bits, bits) if name == "mul" else (bits, bits, out)
     a, b, *c = operands(machine, instruction, *widths)
     blamed = machine.blame(instruction, a, b)
-    if blamed is not None:
+    scaled = None if c or kind == "s" else _scaled(machine, instruction, a, b, out)
+    if scaled is not None:
+        result = scaled
+    elif blamed is not None:
         result = unknown(out, int(codes_of(blamed)[0, 0]), machine.threads)
     else:
         result = number(out, _wide(a, kind) * _wide(b, kind))
         if c:
             result = plus(machine, instruction, result, c[0])
     machine.write(instruction, instruction.operands[0], result)
+
+
+def _scaled(
+    machine: Machine, instruction: Instruction, data: Word, factor: Word, out: int
+) -> Word | None:
+    """Return data times a power of two, which is a shift; None for other products."""
+    if data.codes is None or data.base is not None or not factor.is_number:
+        return None
+    value = int(factor.numbers[0])
+    if value == 0 or value & value - 1 or (factor.numbers != value).any():
+        return None
+    codes = codes_of(data)
+    missing = out // 8 - codes.shape[1]
+    wide = np.concatenate(
+        [codes, np.full((codes.shape[0], missing), _ZERO, codes.dtype)], axis=1
+    )
+    up = np.full(codes.shape[0], 1 - value.bit_length(), np.int64)
+    return from_codes(move_bytes(machine, instruction, wide, up, _ZERO), out)
 
 
 def extremum(machine: Machine, instruction: Instruction) -> None:

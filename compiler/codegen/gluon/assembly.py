@@ -17,6 +17,17 @@ FULL_WARP = "0xffffffff"
 LAST_LANE = "0x1f"
 OPERATORS = {"and.b32": "&", "xor.b32": "^", "shl.b32": "<<", "shr.u32": ">>"}
 THREAD = "thread"
+OWN_TILE = "tile"
+
+
+def declaration(name: str, shared_bytes: int) -> str:
+    """Return the declaration of shared memory.
+
+    Args:
+        name: Of the variable.
+        shared_bytes: Its size [bytes].
+    """
+    return f".shared .align {ALIGNMENT} .b8 {name}[{shared_bytes}];"
 
 
 class Assembly:
@@ -35,7 +46,10 @@ class Assembly:
         self.values: dict[str, str] = {}
         self.words = 0
         self.predicates = 0
+        self.labels = 0
         self.shared_bytes = 0
+        # memory that another block declares; empty for memory of its own
+        self.tile = ""
         self._known: dict[object, str] = {}
 
     @property
@@ -58,8 +72,8 @@ class Assembly:
             head.append(f".reg .b32 {', '.join(given)};")
         if self.predicates:
             head.append(f".reg .pred p<{self.predicates}>;")
-        if self.shared_bytes:
-            head.append(f".shared .align {ALIGNMENT} .b8 tile[{self.shared_bytes}];")
+        if self.shared_bytes and not self.tile:
+            head.append(declaration(OWN_TILE, self.shared_bytes))
         head += [f"mov.b32 {v}, ${operands + i};" for i, v in enumerate(given)]
         body = "\n".join(f"    {line}" for line in [*head, *self.lines])
         return "{\n" + body + "\n}"
@@ -80,6 +94,15 @@ class Assembly:
         """Return a new 32-bit register."""
         self.words += 1
         return f"w{self.words - 1}"
+
+    def memory(self) -> str:
+        """Return a register with the address of the shared memory."""
+        return self.make("mov.u32", self.tile or OWN_TILE)
+
+    def label(self) -> str:
+        """Return a new label."""
+        self.labels += 1
+        return f"AFTER{self.labels - 1}"
 
     def make(self, opcode: str, *operands: object) -> str:
         """Return a register that holds the result of an instruction."""

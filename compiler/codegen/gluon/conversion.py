@@ -12,8 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from compiler.convert.hardware import Hardware
+from compiler.convert.renaming import Renaming
 from compiler.convert.steps import Step
 
+from .assembly import declaration
 from .plan_block import Block, block, ends, inside, log2_parts
 
 HEADER = """from triton.experimental import gluon
@@ -44,6 +46,7 @@ def hardware_function(
     name: str = "convert",
     shared_bytes: int = 0,
     repeated: bool = True,
+    tile: str = "",
 ) -> FunctionText:
     """Return a function from hardware form to hardware form.
 
@@ -54,6 +57,7 @@ def hardware_function(
         name: Name of the function.
         shared_bytes: Shared memory of the steps [bytes].
         repeated: Whether it may run more than once in a kernel.
+        tile: Name of shared memory that ``tile_function`` declares; default: its own.
 
     Raises:
         UnsupportedLayoutError: as ``block``.
@@ -61,7 +65,9 @@ def hardware_function(
     if not steps:
         lines = [f"def {name}(x):", '    """Change nothing."""', "    return x"]
         return FunctionText(name, module([], lines), None)
-    made = block(steps, element_bits, shared_bytes=shared_bytes, repeated=repeated)
+    made = block(
+        steps, element_bits, shared_bytes=shared_bytes, repeated=repeated, tile=tile
+    )
     _, last = ends(inside(steps))
     named = constants(name, made, here, last)
     prefix = name.upper()
@@ -74,6 +80,29 @@ def hardware_function(
         f"    return gl.convert_layout(y, {prefix}_DST)",
     ]
     return FunctionText(name, module(named, body), made)
+
+
+def tile_function(name: str, shared_bytes: int, threads: Hardware) -> FunctionText:
+    """Return a function ``declare_NAME()`` for memory that several conversions share.
+
+    A kernel calls it once, before all conversions with ``tile=NAME``. Those must be
+    emitted with ``repeated=True``, since another one may have used the memory.
+
+    Args:
+        name: Of the shared memory in PTX; no other variable of the kernel has it.
+        shared_bytes: As much as the largest conversion takes [bytes].
+        threads: Sizes of a file of the kernel.
+    """
+    places = Hardware(0, threads.lanes, threads.warps, 0)
+    text = declaration(name, shared_bytes) + " mov.u32 $0, $1;"
+    body = [
+        f"def declare_{name}():",
+        '    """Declare the memory; before its first use, once in a kernel."""',
+        f"    place = gl.arange(0, {1 << places.bits}, {identity_layout(places)})",
+        f'    gl.inline_asm_elementwise("{text}", "=r,r", [place], dtype=gl.int32, '
+        "is_pure=False, pack=1)",
+    ]
+    return FunctionText(f"declare_{name}", module([], body), None)
 
 
 def module(named: Sequence[str], body: Sequence[str]) -> str:
@@ -114,6 +143,26 @@ def identity_layout(here: Hardware) -> str:
     return f"gl.DistributedLinearLayout({', '.join(parts)}, [{1 << bit}])"
 
 
+def file_layout(here: Hardware, registers: int) -> str:
+    """Return the Gluon layout of threads x registers.
+
+    Args:
+        here: Sizes of a file on the same threads.
+        registers: Log2 of the registers of a thread [bits].
+
+    Example:
+        >>> file_layout(Hardware(0, 1, 1, 0), 1)
+        'gl.DistributedLinearLayout([[0, 1]], [[1, 0]], [[2, 0]], [], [4, 2])'
+    """
+    parts = [str([[0, 1 << bit] for bit in range(registers)])]
+    bit = 0
+    for bits in (here.lanes, here.warps, here.blocks):
+        parts.append(str([[1 << i, 0] for i in range(bit, bit + bits)]))
+        bit += bits
+    shape = [1 << bit, 1 << registers]
+    return f"gl.DistributedLinearLayout({', '.join(parts)}, {shape})"
+
+
 def core(prefix: str, made: Block, here: Hardware, element_bits: int) -> list[str]:
     """Return the lines that make ``y`` of ``x``, both in hardware form.
 
@@ -126,7 +175,14 @@ def core(prefix: str, made: Block, here: Hardware, element_bits: int) -> list[st
     cuts, joins = log2_parts(made.inputs, made.outputs)
     threads = 1 << here.threads
     lines = [f"x = x.to(gl.int{element_bits}, bitcast=True)"]
-    lines.append(f"x = gl.reshape(x, [{threads}, {1 << made.inputs + made.joined}])")
+    before = made.taken.old if made.taken else made.inputs + made.joined
+    lines.append(f"x = gl.reshape(x, [{threads}, {1 << before}])")
+    lines += _renamed("x", made.taken, threads)
+    if made.taken:
+        # operands come in the order of registers, which a relabelling leaves as it was
+        lines.append(
+            f"x = gl.convert_layout(x, {file_layout(here, made.inputs + made.joined)})"
+        )
     if made.operand_bits != element_bits:
         lines += _joined(made, element_bits, threads)
     names = ["x"]
@@ -166,7 +222,9 @@ def core(prefix: str, made: Block, here: Hardware, element_bits: int) -> list[st
         size += 1
     if made.operand_bits != element_bits:
         lines += _parted(made, element_bits, threads)
-    lines.append(f"y = gl.reshape(y, [{threads << made.outputs + made.parted}])")
+    lines += _renamed("y", made.left, threads)
+    after = len(made.left.sources) if made.left else made.outputs + made.parted
+    lines.append(f"y = gl.reshape(y, [{threads << after}])")
     lines.append("y = y.to(dtype, bitcast=True)")
     return [f"    {line}" for line in lines]
 
@@ -194,11 +252,45 @@ def _given(made: Block, like: str, threads: int) -> list[str]:
     return lines
 
 
+def _renamed(name: str, renaming: Renaming | None, threads: int) -> list[str]:
+    """Return lines after which registers are renamed; they compile to nothing."""
+    if renaming is None:
+        return []
+    lines = []
+    sources = list(renaming.sources)
+    copies = sources.count(None)
+    size = renaming.old
+    for _ in range(copies):
+        size += 1
+        lines.append(
+            f"{name} = gl.reshape(gl.join({name}, {name}), {[threads, 1 << size]})"
+        )
+    # copies are the lowest bits now
+    fresh = iter(range(copies))
+    order = [next(fresh) if s is None else s + copies for s in sources]
+    dropped = [bit for bit in range(size) if bit not in order]
+    lines += _reordered(name, [*dropped, *order], threads)
+    for _ in dropped:
+        size -= 1
+        halves = f"gl.split(gl.reshape({name}, {[threads, 1 << size, 2]}))"
+        lines.append(f"{name}, _ = {halves}")
+    return lines
+
+
+def _reordered(name: str, order: Sequence[int], threads: int) -> list[str]:
+    """Return lines after which register bit i is what bit ``order[i]`` was."""
+    count = len(order)
+    if list(order) == list(range(count)):
+        return []
+    dims = [0, *(count - bit for bit in reversed(order))]
+    apart = f"gl.reshape({name}, {[threads, *[2] * count]})"
+    together = f"gl.reshape(gl.permute({apart}, {dims}), [{threads}, {1 << count}])"
+    return [f"{name} = {together}"]
+
+
 def _joined(made: Block, element_bits: int, threads: int) -> list[str]:
     """Return lines that join neighbouring elements to words."""
-    lines = ["x = x.to(gl.int32)"]
-    if made.joined:
-        lines.append(f"x = x & {(1 << element_bits) - 1}")
+    lines = [f"x = x.to(gl.uint{element_bits}, bitcast=True).to(gl.int32)"]
     width = element_bits
     for level in reversed(range(made.joined)):
         half = 1 << made.inputs + level

@@ -96,6 +96,7 @@ def emit(
     name: str,
     shared_bytes: int,
     repeated: bool,
+    tile: str,
     memory: LinearLayout | None,
     banks: int,
 ) -> Emission:
@@ -108,6 +109,7 @@ def emit(
             name=name,
             shared_bytes=shared_bytes,
             repeated=repeated,
+            tile=tile,
         )
         return Emission(form, function, src, dst, element_bits, True)
     if form not in FORMS:
@@ -129,6 +131,7 @@ def emit(
             name=name,
             shared_bytes=shared_bytes,
             repeated=repeated,
+            tile=tile,
         )
         if found is not None:
             return Emission(form, found, src, dst, element_bits, True)

@@ -14,6 +14,7 @@ from compiler.convert.steps import Load, Store
 from .assembly import ALIGNMENT, Assembly
 
 WORD_BITS = 32
+MOST_GUARDED = 2
 
 
 class MemoryAccess:
@@ -41,20 +42,37 @@ class MemoryAccess:
     def store(self, words: Sequence[str]) -> None:
         """Write the words of a file, those of the step's repetition."""
         step = self.step
-        assert isinstance(step, Store)
-        guard = ""
-        threads = step.silent >> self.here.registers
-        if threads:
-            guard = f"@{self.assembly.quiet(threads)} "
+        assert isinstance(step, Store), "what is stored"
         if step.instruction.is_matrix:
             for address, registers in self._rows():
                 listed = ", ".join(words[self._word(r)] for r in registers)
                 self.assembly.add(f"{self._matrix()} [{address}], {{{listed}}};")
             return
+        stores = []
         for address, registers in self._vectors():
             pieces = self._pieces(words, registers)
             suffix, listed = self._vector(pieces)
-            self.assembly.add(f"{guard}st.shared{suffix} [{address}], {listed};")
+            stores.append(f"st.shared{suffix} [{address}], {listed};")
+        self._guarded(stores, step.silent >> self.here.registers)
+
+    def _guarded(self, stores: Sequence[str], silent: int) -> None:
+        """Append stores, for one warp of those that hold copies.
+
+        Lanes with copies write the same to the same place in the same instruction,
+        which takes no longer.
+        """
+        warps = silent >> self.here.lanes << self.here.lanes
+        if not warps:
+            self.assembly.lines += stores
+            return
+        quiet = self.assembly.quiet(warps)
+        if len(stores) <= MOST_GUARDED:
+            self.assembly.lines += [f"@{quiet} {store}" for store in stores]
+            return
+        # the assembler would make a branch of each
+        label = self.assembly.label()
+        self.assembly.add(f"@!{quiet} bra.uni {label};")
+        self.assembly.lines += [*stores, f"{label}:"]
 
     def load(self, words: list[str]) -> None:
         """Fill the words of a file, those of the step's repetition."""
@@ -130,7 +148,7 @@ class MemoryAccess:
         if self.assembly.outside:
             low = 0
         base = self.assembly.plus(base, flips ^ low)
-        tile = self.assembly.make("mov.u32", "tile")
+        tile = self.assembly.memory()
         base = self.assembly.plus(self.assembly.make("add.u32", base, tile), low)
         rest = (offset & ~moving) << self.shift
         return f"{base}+{rest}" if rest else base

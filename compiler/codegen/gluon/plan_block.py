@@ -14,6 +14,7 @@ from algebra.errors import UnsupportedLayoutError
 from compiler.convert.hardware import Hardware, hardware_of
 from compiler.convert.lower import Packing, lower
 from compiler.convert.merge import merge
+from compiler.convert.renaming import Renaming, renamings
 from compiler.convert.steps import (
     SCOPES,
     Barrier,
@@ -30,6 +31,7 @@ from .memory_access import MemoryAccess
 
 WORD_BITS = 32
 WIDEST = 64
+BYTE = 8
 MOST_GIVEN = 24
 STATIC_BYTES = 48 * 1024
 BARRIERS = {"warp": "bar.warp.sync 0xffffffff;", "block": "bar.sync 0;"}
@@ -47,6 +49,8 @@ class Block:
         outputs: Log2 of the operand elements of a thread after [bits].
         joined: Log2 of the elements that are joined to a word before [bits].
         parted: Log2 of the elements that a word is cut to after [bits].
+        taken: What is done to registers before the block, where it costs nothing.
+        left: The same after the block.
         computed: Lines of Gluon that make values from ``thread``, before the block.
         given: Names of those that are operands, as many to a tensor as a pack has.
     """
@@ -58,6 +62,8 @@ class Block:
     outputs: int
     joined: int = 0
     parted: int = 0
+    taken: Renaming | None = None
+    left: Renaming | None = None
     computed: tuple[str, ...] = ()
     given: tuple[str, ...] = ()
 
@@ -73,6 +79,7 @@ def block(
     *,
     shared_bytes: int = 0,
     repeated: bool = True,
+    tile: str = "",
 ) -> Block:
     """Return the PTX of the steps.
 
@@ -81,14 +88,22 @@ def block(
         element_bits: Size of an element [bits].
         shared_bytes: Shared memory of the steps [bytes].
         repeated: Whether the block may run again, so must wait before its first store.
+        tile: Name of shared memory that another block declares; default: its own.
 
     Raises:
         UnsupportedLayoutError: elements of 128 bits, other blocks' memory, or more
             shared memory than a block of PTX may declare.
     """
     _check(steps, element_bits, shared_bytes)
-    merged = inside(steps)
+    whole = inside(steps)
+    merged, taken, left = renamings(whole)
     first, last = ends(merged)
+    if element_bits == BYTE and element_bits << min(first.registers, last.registers) < (
+        WORD_BITS
+    ):
+        # one byte permute is less than shifts of each byte
+        merged, taken, left = whole, None, None
+        first, last = ends(merged)
     packing = Packing(element_bits)
     joined = parted = 0
     is_word = element_bits << min(first.registers, last.registers) < WORD_BITS
@@ -98,7 +113,7 @@ def block(
     pack = 1 << min(inputs, outputs)
     for flips_outside in (True, False):
         assembly = Assembly(True, flips_outside)
-        assembly.shared_bytes = shared_bytes
+        assembly.shared_bytes, assembly.tile = shared_bytes, tile
         writer = _Writer(assembly, merged, element_bits)
         constraints = writer.open(first, last)
         if repeated and shared_bytes:
@@ -119,6 +134,8 @@ def block(
         outputs,
         joined,
         parted,
+        taken,
+        left,
         tuple(assembly.computed()),
         given,
     )

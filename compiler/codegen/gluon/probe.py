@@ -88,6 +88,7 @@ def round_trips(
     dst: AffineLayout,
     *,
     opaque_bits: int = 0,
+    tile: FunctionText | None = None,
 ) -> str:
     """Return a module with ``probe(source, target, rounds)``, to time conversions.
 
@@ -102,8 +103,13 @@ def round_trips(
         dst: Destination layout.
         opaque_bits: Size of an element, if a move that the compiler cannot see through
             is to keep it from cancelling the selections of both ways; else 0 [bits].
+        tile: Function that declares memory which both conversions use, if they do.
     """
     parts = [e.text for e in (there, back) if e is not None] or [HEADER]
+    declared = []
+    if tile is not None:
+        parts.append(tile.text)
+        declared.append(f"    {tile.name}()")
     hardware = there is not None and there.form == "hardware"
     sides = (src, dst)
     if hardware:
@@ -132,6 +138,7 @@ def round_trips(
         f"def {PROBE}(source, target, rounds):",
         *_places(src, "SRC", hardware),
         "    x = gl.load(source + index)",
+        *declared,
         *memories,
         "    for _ in range(rounds):",
         f"        y = {calls[0]}",

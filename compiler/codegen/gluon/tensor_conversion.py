@@ -85,6 +85,7 @@ def tensor_function(
     name: str = "convert",
     shared_bytes: int = 0,
     repeated: bool = True,
+    tile: str = "",
 ) -> FunctionText | None:
     """Return a function ``name(x, layout)``, or None where copies prevent it.
 
@@ -96,6 +97,7 @@ def tensor_function(
         name: Name of the function.
         shared_bytes: Shared memory of the steps [bytes].
         repeated: Whether it may run more than once in a kernel.
+        tile: Name of shared memory that ``tile_function`` declares; default: its own.
 
     Raises:
         UnsupportedLayoutError: as ``block`` and ``place_bits``.
@@ -103,7 +105,9 @@ def tensor_function(
     taken, given = place_bits(src, "src"), place_bits(dst, "dst")
     if taken is None or given is None:
         return None
-    made = block(steps, element_bits, shared_bytes=shared_bytes, repeated=repeated)
+    made = block(
+        steps, element_bits, shared_bytes=shared_bytes, repeated=repeated, tile=tile
+    )
     first, last = ends(inside(steps))
     prefix = name.upper()
     shape = [dst.out_dims[dim] for dim in standard_order(dst.linear)]

@@ -13,5 +13,5 @@ def test_few_warps_wait_more_and_leave_partitions_idle() -> None:
     counts, waits = {"shfl": 4, "selp": 8}, {"shfl": 1}
     many = cycles(counts, waits, hopper, 64)
     assert many == cost(counts, hopper) + 24 / 64
-    assert cycles(counts, waits, hopper, 4) == cost(counts, hopper) + 24 / 4
-    assert cycles(counts, waits, hopper, 1) == 4 + 4 * 4 + 24
+    assert cycles(counts, waits, hopper, 4) == 4 + 24 / 4
+    assert cycles(counts, waits, hopper, 1) == 4 * 4 + 24

@@ -145,6 +145,8 @@ def test_pointers_keep_their_base(run: Run) -> None:
         ("shl.b32 %r3, %r2, 32;", [None] * 4),
         ("add.s32 %r3, %r2, 0;", [0, 1, 2, 3]),
         ("shf.l.wrap.b32 %r3, %r2, %r2, 8;", [3, 0, 1, 2]),
+        ("mul.lo.u32 %r3, %r2, 256;", [None, 0, 1, 2]),
+        ("mul.lo.u32 %r3, 65536, 1; mul.lo.u32 %r3, %r2, %r3;", [None, None, 0, 1]),
         ("shf.r.clamp.b32 %r3, %r2, 0, 8;", [1, 2, 3, None]),
     ],
 )
@@ -162,6 +164,9 @@ def test_whole_bytes_of_data(run: Run, text: str, bytes_of: list[Any]) -> None:
         "shl.b32 %r3, %r2, 4;",
         "add.s32 %r3, %r2, 1;",
         "mul.lo.s32 %r3, %r2, 2;",
+        "mul.lo.u32 %r3, %r2, 2;",
+        "mul.lo.u32 %r3, %r2, 768;",
+        "mul.lo.u32 %r3, 256, %r2;",
         "mad.lo.s32 %r3, %r2, 2, 1;",
         "min.s32 %r3, %r2, 2;",
         "neg.s32 %r3, %r2;",

@@ -1,0 +1,67 @@
+"""Selections that only rename registers, at the ends of a plan.
+
+Between a kernel's own tensors and the words that a plan moves, elements are put
+together and taken apart anyway. Which ones share a word is free there, and so are
+copies of registers, dropped before or made after.
+"""
+
+from dataclasses import dataclass
+
+from .hardware import Hardware, hardware_of
+from .steps import Registers, Select, Step
+
+
+@dataclass(frozen=True, slots=True)
+class Renaming:
+    """Registers in another order, without some that are copies, or with copies.
+
+    Attributes:
+        old: Register bits before [bits].
+        sources: Old register bit of each new one; None for a bit that selects a copy.
+    """
+
+    old: int
+    sources: tuple[int | None, ...]
+
+
+def renamings(
+    steps: tuple[Step, ...],
+) -> tuple[tuple[Step, ...], Renaming | None, Renaming | None]:
+    """Take renamings off both ends, if something is left.
+
+    Args:
+        steps: Steps of a plan.
+
+    Returns:
+        The steps between, and what is renamed before and after.
+    """
+    taken = left = None
+    if len(steps) > 1 and isinstance(steps[0], Select | Registers):
+        taken = _renamed(steps[0])
+        steps = steps[1:] if taken else steps
+    if len(steps) > 1 and isinstance(steps[-1], Select | Registers):
+        left = _renamed(steps[-1])
+        steps = steps[:-1] if left else steps
+    return steps, taken, left
+
+
+def _renamed(step: Select | Registers) -> Renaming | None:
+    """Return what a selection does to register bits, if all threads do the same."""
+    new, old = hardware_of(step.source), Hardware(*step.source.linear.out_bits)
+    columns = step.source.linear.columns
+    threads = [1 << bit for bit in range(old.registers, old.bits)]
+    registers = columns[: new.registers]
+    used = [column for column in registers if column]
+    plain = (
+        list(columns[new.registers :]) == threads
+        and not step.source.packed_offset
+        and not any(column & column - 1 for column in used)
+        and len(set(used)) == len(used)
+    )
+    if not plain:
+        return None
+    sources = tuple(c.bit_length() - 1 if c else None for c in registers)
+    # a bit is dropped or copied, not both
+    if None in sources and len(used) < old.registers:
+        return None
+    return Renaming(old.registers, sources)

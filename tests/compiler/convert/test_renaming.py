@@ -1,0 +1,36 @@
+from compiler.convert import Registers, Select, Shuffle
+from compiler.convert.hardware import Hardware, moved
+from compiler.convert.renaming import Renaming, renamings
+
+TWO, THREE = Hardware(2, 1, 0, 0), Hardware(3, 1, 0, 0)
+SHUFFLE = Shuffle(moved(TWO, TWO, [1, 2, 4]), 0)
+SWAP = Select(moved(TWO, TWO, [2, 1, 4]))
+
+
+def test_both_ends_are_taken_off() -> None:
+    steps, before, after = renamings((SWAP, SHUFFLE, SWAP))
+    assert steps == (SHUFFLE,)
+    assert before == after == Renaming(2, (1, 0))
+
+
+def test_dropped_and_made_copies() -> None:
+    drop = Registers(moved(TWO, THREE, [1, 4, 8]))
+    make = Registers(moved(THREE, TWO, [2, 0, 1, 4]))
+    steps, before, after = renamings((drop, SHUFFLE, make))
+    assert steps == (SHUFFLE,)
+    assert before == Renaming(3, (0, 2))
+    assert after == Renaming(2, (1, None, 0))
+
+
+def test_what_threads_decide_stays() -> None:
+    chosen = Select(moved(TWO, TWO, [1, 2, 4 | 1]))
+    flipped = Select(moved(TWO, TWO, [1, 2, 4], 1))
+    mixed = Select(moved(TWO, TWO, [1, 3, 4]))
+    for step in (chosen, flipped, mixed):
+        assert renamings((step, SHUFFLE)) == ((step, SHUFFLE), None, None)
+
+
+def test_something_is_left() -> None:
+    assert renamings((SWAP,)) == ((SWAP,), None, None)
+    assert renamings((SWAP, SWAP))[0] == (SWAP,)
+    assert renamings(()) == ((), None, None)
