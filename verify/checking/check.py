@@ -57,6 +57,7 @@ def check(
     function: str | None = None,
     timeout: float = 2.0,
     budget: float = 30.0,
+    preconditions: bool = True,
 ) -> Report:
     """Prove a kernel for all sizes, programs and lanes, or refute it with a launch.
 
@@ -76,6 +77,7 @@ def check(
         function: Which function of a TTIR text; default the only public one.
         timeout: Limit of one question [seconds].
         budget: Limit of the whole check [seconds].
+        preconditions: Whether to look for conditions under which it is right.
 
     Raises:
         ArgumentError: a parameter is missing or unknown, an expression has no meaning.
@@ -124,7 +126,7 @@ def check(
                 found = list(agrees(setting, _reference(reference, setting_for)))
                 findings += found
                 verdicts["reference"] = combined(found)
-            condition = precondition_of(setting, findings)
+            condition = precondition_of(setting, findings) if preconditions else None
         report = Report(
             kernel=setting.program.name,
             verdicts=verdicts,
