@@ -6,7 +6,7 @@ launcher. All else is decided once.
 """
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
@@ -27,6 +27,8 @@ ALIGNMENT: Final = 16
 """Alignment that a kernel is compiled for where its arguments have it [bytes]."""
 
 _MAX_PROGRAMS: Final = (1 << 31) - 1
+_COMPILED: Final[dict[tuple[Any, ...], Any]] = {}
+_LAUNCHERS: Final[dict[tuple[Any, ...], Callable[..., None]]] = {}
 
 
 def source_file(name: str, source: str) -> Path:
@@ -39,6 +41,7 @@ def source_file(name: str, source: str) -> Path:
     )
 
 
+@cache
 def load_function(name: str, source: str) -> Any:
     """Return a ``@triton.jit`` function of a module's text."""
     from .triton_worker import load_module
@@ -62,7 +65,6 @@ class TritonKernel:
         self.interpret = interpret
         self._programs = constant_value(printed.grid)
         self._launches: dict[tuple[int, bool], Callable[..., None]] = {}
-        self._ready: dict[tuple[bool, int | None], Any] = {}
         self._lock = Lock()
 
     @property
@@ -77,13 +79,20 @@ class TritonKernel:
 
     @property
     def source(self) -> str:
-        """Text that it was compiled from."""
-        return self.printed.source
+        """Text that it was compiled from, and what its arguments are."""
+        return self.printed.comments + self.printed.source
 
-    @cached_property
+    @property
     def function(self) -> Any:
-        """The ``@triton.jit`` function."""
+        """The ``@triton.jit`` function; equal kernels share it."""
         return load_function(self.printed.name, self.printed.source)
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What equal kernels have in common."""
+        printed = self.printed
+        types = printed.types, len(printed.symbols)
+        return (printed.source, types, printed.num_warps, printed.num_stages)
 
     def __call__(self, *arguments: Any) -> None:
         """Run the kernel on the current stream.
@@ -150,7 +159,9 @@ class TritonKernel:
         with self._lock, torch.cuda.device(device):
             major, minor = torch.cuda.get_device_capability(device)
             compiled = self.compile(aligned, arch=10 * major + minor)
-            launch = launcher(compiled, device)
+            shared = (*self.key, aligned, device)
+            launch = _LAUNCHERS.get(shared) or launcher(compiled, device)
+            _LAUNCHERS[shared] = launch
             self._launches[device, aligned] = launch
         return launch
 
@@ -189,11 +200,12 @@ class TritonKernel:
         from compiler.triton_api import compile_printed
 
         printed = self.printed
-        if (aligned, arch) in self._ready:
-            return self._ready[aligned, arch]
+        key = (*self.key, aligned, arch)
+        if key in _COMPILED:
+            return _COMPILED[key]
         try:
             compiled = compile_printed(self.function, **self.arguments(aligned, arch))
-            self._ready[aligned, arch] = compiled
+            _COMPILED[key] = compiled
             return compiled
         except Exception as error:
             last = (str(error).strip().splitlines() or [type(error).__name__])[-1]

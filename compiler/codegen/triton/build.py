@@ -37,7 +37,7 @@ def build(
 
 def _compile(kernels: Sequence[TritonKernel]) -> None:
     """Compile for the current device, several at once where there are several."""
-    distinct = list({kernel.source: kernel for kernel in kernels}.values())
+    distinct = list({kernel.key: kernel for kernel in kernels}.values())
     major, minor = torch.cuda.get_device_capability()
     arch = 10 * major + minor
 

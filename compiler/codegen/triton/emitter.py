@@ -12,6 +12,7 @@ from typing import Final
 from compiler.errors import BuildError
 from compiler.ir.expression import INDEX, Expression, make, nodes
 from compiler.ir.index import constant_value, digit, index
+from compiler.ir.kernel import Store
 from compiler.ir.ranges import Ranges
 
 from . import library
@@ -88,9 +89,16 @@ class Emitter:
         return identifier(wish, self.taken)
 
     def pointer(self, buffer: str) -> str:
-        """Return the parameter of a buffer."""
+        """Return the parameter of a buffer: in, out, or both.
+
+        Names say nothing of the graph, so that equal kernels have equal sources.
+        """
         if buffer not in self.pointers:
-            self.pointers[buffer] = self.name(buffer)
+            stages = self.plan.kernel.stages
+            stored = {s.buffer for s in stages if isinstance(s, Store)}
+            read = any(buffer in self.reads(root) for root in _roots(self.plan))
+            kind = ("inout" if read else "out") if buffer in stored else "in"
+            self.pointers[buffer] = self.name(f"{kind}{len(self.pointers)}")
         return self.pointers[buffer]
 
     def function(self, name: str) -> str:
@@ -217,10 +225,10 @@ class Emitter:
             cast = ".to(tl.int64)" if wide else ""
             self.line(f"program = tl.program_id(0){cast}")
         self._scopes[0][digit("program"), ()] = "program"
-        for name, place in self._programs.items():
+        for number, (name, place) in enumerate(self._programs.items()):
             text = self.value(place)
             tiled = self._blocks.get(name)
-            fresh = self.name(str(name.data))
+            fresh = self.name(f"p{number}" if tiled is None else str(name.data))
             self.line(f"{fresh} = {text}")
             self._scopes[0][name, ()] = fresh
             if tiled is not None:
@@ -345,7 +353,7 @@ class Emitter:
     def symbol(self, node: Expression) -> str:
         """Return the parameter of a size."""
         if node not in self.symbols:
-            self.symbols[node] = self.name(str(node.data))
+            self.symbols[node] = self.name(f"size{len(self.symbols)}")
         return self.symbols[node]
 
     def _print(self, node: Expression, guards: Guards) -> None:

@@ -40,7 +40,9 @@ class Printed:
 
     Attributes:
         name: Of the function.
-        source: A Python module with one ``@triton.jit`` kernel and what it calls.
+        source: A Python module with one ``@triton.jit`` kernel and what it calls;
+            equal kernels have equal sources.
+        comments: What else a reader wants to know, as lines of Python.
         arguments: Names of the function's arguments.
         parameters: Buffers in the order of the arguments.
         symbols: Sizes that follow them.
@@ -53,6 +55,7 @@ class Printed:
 
     name: str
     source: str
+    comments: str
     arguments: tuple[str, ...]
     parameters: tuple[str, ...]
     symbols: tuple[Expression, ...]
@@ -271,7 +274,8 @@ def _print_pass(emitter: Emitter, step: _Pass) -> None:
 
 
 def _module(emitter: Emitter, kernel: Kernel) -> Printed:
-    function = identifier(kernel.name, set())
+    # the number at the end tells equal kernels of a graph apart
+    function = identifier(re.sub(r"(_\d+)+$", "", kernel.name), set())
     parameters = tuple(emitter.pointers)
     symbols = tuple(emitter.symbols)
     names = [*emitter.pointers.values(), *emitter.symbols.values()]
@@ -280,14 +284,12 @@ def _module(emitter: Emitter, kernel: Kernel) -> Printed:
     helpers = _helpers(list(emitter.functions))
     if "libdevice." in body + "".join(helpers):
         imports.append("from triton.language.extra import libdevice")
-    about = [f"# {line}" for line in (*kernel.origins, *kernel.reasons)]
     text = "\n".join(
         [
             *imports,
             "",
             *(f"\n{helper}" for helper in helpers),
             "",
-            *about,
             "@triton.jit",
             f"def {function}({', '.join(names)}):",
             body,
@@ -298,6 +300,7 @@ def _module(emitter: Emitter, kernel: Kernel) -> Printed:
     return Printed(
         name=function,
         source=text,
+        comments=_comments(kernel, emitter),
         arguments=tuple(names),
         parameters=parameters,
         symbols=symbols,
@@ -307,6 +310,16 @@ def _module(emitter: Emitter, kernel: Kernel) -> Printed:
         num_stages=plan.num_stages,
         asserts=emitter.asserts,
     )
+
+
+def _comments(kernel: Kernel, emitter: Emitter) -> str:
+    """Return which arrays the arguments are, and whence and why the kernel is."""
+    lines = [f"{kernel.name}:"]
+    lines += [f"  {text} is {name}" for name, text in emitter.pointers.items()]
+    lines += [f"  {text} is {name.data}" for name, text in emitter.symbols.items()]
+    lines += [f"  from {origin}" for origin in kernel.origins if origin]
+    lines += [f"  {reason}" for reason in kernel.reasons]
+    return "".join(f"# {line}\n" for line in lines)
 
 
 def _helpers(names: list[str]) -> list[str]:

@@ -24,6 +24,20 @@ class Loop:
     starts: tuple[str, ...]
 
 
+def words(stage: Reduction | Prefix) -> tuple[str, ...]:
+    """Return what the results of a stage are called: by what they are."""
+    kind = stage.reducer if isinstance(stage, Reduction) else stage.kind
+    known = {
+        "welford": ("mean", "squares", "count"),
+        "online_softmax": ("greatest", "total"),
+        "argmax": ("greatest_at",),
+        "argmin": ("smallest_at",),
+    }.get(kind, (kind,))
+    if isinstance(stage, Prefix):
+        known = (f"{kind}_up_to", f"{kind}_place")
+    return known[: len(stage.results)]
+
+
 def _combiner(emitter: Emitter, kind: str, dtype: str) -> str:
     name = {
         "sum": "add_combine",
@@ -77,7 +91,7 @@ def reduce_tile(emitter: Emitter, stage: Reduction, values: list[str]) -> list[s
     if len(values) == 1:
         return [reduce_text(emitter, values[0], kind, dtype)]
     packed = f"({', '.join(values)})"
-    names = [emitter.name(f"{result}_part") for result in stage.results]
+    names = [emitter.name(f"{word}_part") for word in words(stage)]
     while len(names) < len(values):
         names.append(emitter.name("part"))
     text = reduce_text(emitter, packed, kind, dtype)
@@ -97,7 +111,7 @@ def persistent(emitter: Emitter, stage: Reduction) -> None:
     if kind == "online_softmax":
         _persistent_softmax(emitter, stage)
         return
-    whole = emitter.name(f"{stage.results[0]}_values")
+    whole = emitter.name(f"{words(stage)[0]}_values")
     emitter.line(f"{whole} = {full(emitter, value, neutral(kind, dtype))}")
     if kind in ("argmax", "argmin"):
         _persistent_position(emitter, stage, whole)
@@ -112,7 +126,7 @@ def _persistent_position(emitter: Emitter, stage: Reduction, whole: str) -> None
     if dtype == "bool":
         emitter.line(f"{whole} = {whole}.to(tl.int32)")
         dtype = "int32"
-    best = emitter.name(f"{stage.results[0]}_best")
+    best = emitter.name(f"{words(stage)[0]}_best")
     emitter.line(f"{best} = {reduce_text(emitter, whole, extreme, dtype)}")
     hit = f"{whole} == {best}"
     if type_class(dtype) == "float":
@@ -141,8 +155,10 @@ def _positions(emitter: Emitter) -> str:
 def _bind(emitter: Emitter, stage: Reduction, texts: list[str]) -> None:
     """Print the results and make them known."""
     dims = outer_dims(emitter)
-    for result, dtype, text in zip(stage.results, stage.dtypes, texts, strict=True):
-        name = emitter.name(result)
+    for result, dtype, text, word in zip(
+        stage.results, stage.dtypes, texts, words(stage), strict=True
+    ):
+        name = emitter.name(word)
         cast = ""
         if dtype != stage.values[0].dtype and stage.reducer in ("sum", "product"):
             text, cast = atom(text), f".to({TYPES[dtype]})"
@@ -162,7 +178,7 @@ def _count(emitter: Emitter, dtype: str) -> str:
 def _persistent_welford(emitter: Emitter, stage: Reduction) -> None:
     """Print the mean, then the deviations from it: two passes over registers."""
     value = stage.values[0]
-    mean, squares, count = (emitter.name(result) for result in stage.results)
+    mean, squares, count = (emitter.name(word) for word in words(stage))
     whole = emitter.name(f"{mean}_values")
     emitter.line(f"{whole} = {full(emitter, value, '0.0')}")
     emitter.line(f"{count} = {_count(emitter, value.dtype)}")
@@ -185,7 +201,7 @@ def _persistent_welford(emitter: Emitter, stage: Reduction) -> None:
 
 def _persistent_softmax(emitter: Emitter, stage: Reduction) -> None:
     value = stage.values[0]
-    greatest, total = (emitter.name(result) for result in stage.results)
+    greatest, total = (emitter.name(word) for word in words(stage))
     whole = emitter.name(f"{greatest}_values")
     emitter.line(f"{whole} = {full(emitter, value, neutral('maximum', value.dtype))}")
     found = reduce_text(emitter, whole, "maximum", value.dtype)
@@ -222,7 +238,7 @@ def _invert(emitter: Emitter, stage: Reduction, total: str) -> None:
 def accumulators(emitter: Emitter, stage: Reduction) -> Loop:
     """Return the accumulators of a reduction and what they start with."""
     kind, dtype = stage.reducer, stage.values[0].dtype
-    base = [emitter.name(f"{result}_lanes") for result in stage.results]
+    base = [emitter.name(f"{word}_lanes") for word in words(stage)]
     start = (
         _filled(emitter, neutral(kind, dtype), dtype)
         if kind not in ("welford",)
@@ -232,7 +248,7 @@ def accumulators(emitter: Emitter, stage: Reduction) -> Loop:
         reduced = emitter.plan.reduced
         assert reduced is not None
         width = "int64" if emitter.is_wide(reduced.digit) else "int32"
-        best = emitter.name(f"{stage.results[0]}_best")
+        best = emitter.name(f"{words(stage)[0]}_best")
         place = _filled(emitter, str(_LARGEST[width]), width)
         return Loop((best, base[0]), (start, place))
     if kind == "welford":
@@ -362,7 +378,7 @@ def scan_tile(emitter: Emitter, stage: Prefix, carry: list[str] | None) -> None:
     kind, dtype = stage.kind, stage.value.dtype
     filler = neutral("maximum" if kind == "logsumexp" else kind, dtype)
     text = full(emitter, stage.value, filler if carry else None)
-    whole = emitter.name(f"{stage.results[0]}_values")
+    whole = emitter.name(f"{words(stage)[0]}_values")
     emitter.line(f"{whole} = {text}")
     values = [whole]
     if kind in ("argmax", "argmin"):
@@ -370,7 +386,7 @@ def scan_tile(emitter: Emitter, stage: Prefix, carry: list[str] | None) -> None:
     scanner = _SCANS.get(kind) or _combiner(emitter, kind, dtype)
     combiner = emitter.function(scanner)
     axis = len(emitter.plan.tile) - 1
-    names = [emitter.name(result) for result in stage.results]
+    names = [emitter.name(word) for word in words(stage)]
     packed = values[0] if len(values) == 1 else f"({', '.join(values)})"
     scanned = f"tl.associative_scan({packed}, {axis}, {combiner})"
     emitter.line(f"{', '.join(names)} = {scanned}")
@@ -410,7 +426,7 @@ def carries(emitter: Emitter, stage: Prefix) -> tuple[list[str], list[str]]:
     shape = emitter.shape(outer_dims(emitter))
     if len(emitter.plan.tile) == 1:
         shape = "()"
-    names = [emitter.name(f"{result}_carry") for result in stage.results]
+    names = [emitter.name(f"{word}_carry") for word in words(stage)]
     if start.startswith("tl.full("):
         start = start.removeprefix("tl.full((), ").rsplit(",", 1)[0]
     starts = [f"tl.full({shape}, {start}, {TYPES[dtype]})"]
