@@ -3,10 +3,12 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor, fx
+from torch import Tensor, fx, nn
 from torch._dynamo.backends.common import aot_autograd
 from torch.fx.experimental.proxy_tensor import make_fx
 
+from compiler.lower import REWRITES
+from manifolds import orthogonal
 from manifolds.expm.rewrite import use_frechet
 
 DOUBLE = torch.float64
@@ -102,3 +104,44 @@ def test_half_precision_and_other_graphs_are_left_alone() -> None:
     half = make_fx(torch.matrix_exp)(torch.eye(2, dtype=torch.bfloat16))
     assert use_frechet(half) == 0 and EXP in targets(half)
     assert use_frechet(make_fx(torch.sin)(torch.ones(2))) == 0
+
+
+@pytest.mark.parametrize("shape", [(5, 5), (2, 5, 5)])
+def test_the_fusing_compiler_calls_no_exponential_of_torch(
+    shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Torch's own exponential is not called, in either pass."""
+
+    def f(x: Tensor) -> Tensor:
+        upper = x.triu(1)
+        return (torch.matrix_exp(upper - upper.mT) * 2).sin()
+
+    x = torch.randn(shape, requires_grad=True)
+    gradient = torch.randn(shape)
+    expected = f(x)
+    (slope,) = torch.autograd.grad(expected, x, gradient)
+    counts = []
+    rewrites = [lambda g: counts.append(use_frechet(g))]
+    monkeypatch.setattr("compiler.lower.REWRITES", rewrites)
+    compiled: Any = torch.compile(f, backend="tilewright")
+    value = compiled(x)
+    (found,) = torch.autograd.grad(value, x, gradient)
+    torch.testing.assert_close(value, expected, rtol=1e-5, atol=1e-6)
+    torch.testing.assert_close(found, slope, rtol=1e-5, atol=1e-5)
+    assert counts == [1, 1]
+    torch._dynamo.reset()
+
+
+def test_an_orthogonal_layer_trains_compiled() -> None:
+    assert use_frechet in REWRITES
+    torch.manual_seed(0)
+    layers = [nn.Linear(6, 6, bias=False) for _ in range(2)]
+    layers[1].load_state_dict(layers[0].state_dict())
+    plain, other = (orthogonal(layer, "weight") for layer in layers)
+    compiled: Any = torch.compile(other, backend="tilewright")
+    x = torch.randn(3, 6)
+    for layer in (plain, compiled):
+        layer(x).square().cumsum(0).sum().backward()
+    for one, two in zip(plain.parameters(), other.parameters(), strict=True):
+        torch.testing.assert_close(one.grad, two.grad, rtol=1e-5, atol=1e-5)
+    torch._dynamo.reset()
