@@ -184,6 +184,26 @@ class Graph:
             return None
         return self._joined(left, right, result, saved)
 
+    def join(self, left: Group, right: Group) -> bool:
+        """Make one group of two independent ones, whatever that saves, if they can be.
+
+        Args:
+            left: Neither needs the other.
+            right: The later one.
+        """
+        assert left.nest is not None and right.nest is not None
+        if self._unwanted(left, right) is not None:
+            return False
+        result = merged(left.nest, right.nest, self.sizes, self.program.least)
+        if isinstance(result, Refusal):
+            return False
+        self._joined(left, right, result, self._saved(left, right, result))
+        return True
+
+    def latest(self, group: Group) -> int:
+        """Return the number of the last node that joined a group."""
+        return max((n for n in self._moved if self.find(n) == group.number), default=0)
+
     def _path(self, late: Group, early: Group) -> bool:
         """Return whether a third group lies between."""
         bit = 1 << early.number

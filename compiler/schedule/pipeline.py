@@ -15,6 +15,7 @@ from .inline import inlined
 from .memory import planned
 from .reductions import with_fit_reductions
 from .scatters import with_bases_copied, with_temporaries
+from .siblings import with_siblings
 from .twins import without_twins
 from .views import with_views
 
@@ -58,6 +59,7 @@ def schedule(
     graph = grouped(program)
     buffers = program.buffers()
     with_default_strides(buffers, _demanded(program))
+    with_siblings(graph, buffers)
     steps = assembled(graph, buffers, notes)
     inputs = [b.name for b in program.inputs if isinstance(b, Buffer)]
     outputs = [name for name in program.outputs if isinstance(name, str)]

@@ -1,0 +1,67 @@
+"""Strangers of one shape in one kernel: fewer launches, no byte more or less.
+
+Casting the weights of a layer to half precision is a handful of tiny kernels, each
+gone before its launch is paid for. Pointwise nests with the same loops and the same
+strides, none of which needs another, run in one, as long as they are near each other
+in the program, so that no array lives much longer.
+"""
+
+from collections.abc import Hashable, Mapping
+
+from compiler.ir.expression import Expression
+from compiler.ir.node import Buffer
+
+from .groups import Graph, Group
+from .loops import accesses
+from .nest import Nest
+from .work import BYTES, points
+
+NEAR = 48
+"""Nodes of the program between two that may share a kernel, at most."""
+
+MOST_BYTES = 1 << 26
+"""Bytes that a nest moves for which a launch matters, at most [bytes]."""
+
+
+def with_siblings(graph: Graph, buffers: Mapping[str, Buffer]) -> None:
+    """Fuse independent pointwise groups of one shape that are near each other."""
+    recent: dict[Hashable, int] = {}
+    for number in sorted(graph.groups):
+        group = graph.groups.get(number)
+        if group is None or group.nest is None or group.alone:
+            continue
+        key = shape_of(group.nest, buffers)
+        if key is None:
+            continue
+        key = (group.device, key)
+        other = recent.get(key)
+        if other is not None and other in graph.groups:
+            partner = graph.groups[other]
+            near = number - max(other, graph.latest(partner)) <= NEAR
+            if near and _strangers(partner, group) and graph.join(partner, group):
+                continue
+        recent[key] = number
+
+
+def shape_of(nest: Nest, buffers: Mapping[str, Buffer]) -> Hashable | None:
+    """Return loops and strides of a pointwise nest; None where it moves too much."""
+    if nest.inner:
+        return None
+    moved = 0
+    steps: set[tuple[Expression | None, ...]] = set()
+    for access in accesses(nest, buffers):
+        moved += access.bytes
+        steps.add(tuple(access.steps.get(axis.digit) for axis in nest.outer))
+    for name in nest.stores():
+        if buffers[name].strides is None:
+            moved += points(nest.outer) * BYTES[buffers[name].dtype]
+    if moved > MOST_BYTES:
+        return None
+    return tuple(axis.extent for axis in nest.outer), frozenset(steps)
+
+
+def _strangers(left: Group, right: Group) -> bool:
+    """Return whether neither needs the other."""
+    return not (
+        left.ancestors >> right.number & 1 or right.ancestors >> left.number & 1
+    )
