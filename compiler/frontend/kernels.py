@@ -5,7 +5,7 @@ the user's line and the reason.
 """
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -17,7 +17,7 @@ from compiler.ir.kernel import Kernel, Prefix, Reduction
 from compiler.options import Options
 from compiler.runtime.built import Built
 
-Builder = Callable[[Sequence[Kernel], Options], dict[str, Built]]
+Builder = Callable[[Sequence[Kernel], Options], Mapping[str, Built]]
 
 
 class Evaluated:

@@ -42,7 +42,7 @@ class Inner(torch.nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.scale = torch.nn.Parameter(torch.randn(6))
-        self.register_buffer("shift", torch.randn(6))
+        self.shift = torch.nn.Buffer(torch.randn(6))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return x * self.scale + self.shift
@@ -82,7 +82,8 @@ def test_without_gradients(same: Same, mode: Callable[[], Any]) -> None:
 def test_channels_last(same: Same) -> None:
     x = torch.randn(2, 5, 4, 3).to(memory_format=torch.channels_last)
     same(lambda x: functional.relu(x * 2 + 1), x)
-    conv = torch.nn.Conv2d(5, 8, 3, padding=1).to(memory_format=torch.channels_last)
+    conv = torch.nn.Conv2d(5, 8, 3, padding=1)
+    conv.weight.data = conv.weight.data.to(memory_format=torch.channels_last)
     with torch.no_grad():
         same(lambda x: functional.silu(conv(x)) + 1, x)
 
@@ -217,7 +218,7 @@ class Cube(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: torch.Tensor) -> torch.Tensor:
         (x,) = ctx.saved_tensors
-        return grad * 3 * x * x
+        return torch.mul(grad, 3 * x * x)
 
 
 def gradients(f: Callable[..., Any]) -> Callable[..., Any]:
@@ -247,7 +248,8 @@ def trained(same: Same, f: Callable[..., Any], *args: torch.Tensor) -> None:
 
 @pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")
 def test_autograd_functions(same: Same) -> None:
-    trained(same, lambda x: Cube.apply(x.sin()), torch.randn(5))
+    apply: Callable[..., torch.Tensor] = Cube.apply
+    trained(same, lambda x: apply(x.sin()), torch.randn(5))
 
 
 def test_checkpointing(same: Same) -> None:
@@ -283,8 +285,8 @@ def test_training_a_layer_with_statistics(same: Same) -> None:
         model.named_parameters(), twin.parameters(), strict=True
     ):
         torch.testing.assert_close(mine.grad, theirs.grad, msg=name)
-    for mine, theirs in zip(model.buffers(), twin.buffers(), strict=True):
-        torch.testing.assert_close(mine, theirs)
+    for kept, wanted in zip(model.buffers(), twin.buffers(), strict=True):
+        torch.testing.assert_close(kept, wanted)
 
 
 def test_dynamic_sizes(same: Same) -> None:

@@ -5,6 +5,7 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -53,7 +54,11 @@ def script(path: Path, text: str) -> str:
 
 
 def test_modes_and_options_are_understood() -> None:
-    for arguments in ({"mode": "max-autotune"}, {"options": {"lower": False}}):
+    choices: list[dict[str, Any]] = [
+        {"mode": "max-autotune"},
+        {"options": {"lower": False}},
+    ]
+    for arguments in choices:
         torch_api.reset()
         compiled = torch.compile(torch.sin, backend="tilewright", **arguments)
         x = torch.randn(3)
@@ -63,7 +68,7 @@ def test_modes_and_options_are_understood() -> None:
 @pytest.mark.parametrize(
     "options", [{"certfy": True}, {"mode": "quick"}, {"threads": 0}]
 )
-def test_unknown_options_are_errors(options: dict[str, object]) -> None:
+def test_unknown_options_are_errors(options: dict[str, Any]) -> None:
     torch_api.reset()
     compiled = torch.compile(torch.sin, backend="tilewright", options=options)
     with pytest.raises(Exception, match="OptionError"):
