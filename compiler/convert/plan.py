@@ -33,7 +33,7 @@ from .shared_plan import SharedPlan, shared_plans
 from .simulate import Ids, images, run
 from .steps import Registers, Select, Step
 from .warp_factors import Blocks, least_shuffles, with_full_rank, within_warp
-from .warp_plan import WORD_BITS, warp_plans
+from .warp_plan import warp_plans
 from .words import Program
 from .work import (
     estimate,
@@ -293,13 +293,9 @@ def plans(
         cycles(number, waits(one.steps), goal, resident_warps)
         for one, number in zip(found, counts, strict=True)
     ]
-    # words that matrices leave lie apart, so of equal ways with words the plain one
+    # words that matrices leave lie apart, so of equal ways the plain one
     ranks = [
-        (
-            costs[i],
-            element_bits >= WORD_BITS and "matrix" in " ".join(counts[i]),
-            instructions(counts[i]),
-        )
+        (costs[i], "matrix" in " ".join(counts[i]), instructions(counts[i]))
         for i in range(len(found))
     ]
     order = sorted(range(len(found)), key=ranks.__getitem__)

@@ -37,9 +37,9 @@ def cycles(counts: Counts, waits: Counts, device: Device, resident_warps: int) -
     """Return the cycles for one warp's share where few warps may be resident.
 
     On a busy multiprocessor each instruction takes its unit from other work, so all of
-    them count. Where little else is to be done, memory and arithmetic overlap, only
-    the longer one counts, and fewer warps than partitions leave some of those idle.
-    Either way the latencies are waited for by all warps at the same time.
+    them count. Where little else is to be done, fewer warps than partitions leave some
+    of those idle, and memory and arithmetic of different warps overlap, so that only
+    the longer one counts, unless barriers keep the warps in step. Either way the latencies are waited for by all warps at the same time.
 
     Args:
         counts: Instruction class -> number.
@@ -60,9 +60,9 @@ def cycles(counts: Counts, waits: Counts, device: Device, resident_warps: int) -
     arithmetic = cost({k: n for k, n in counts.items() if k in ARITHMETIC}, device)
     rest = cost({k: n for k, n in counts.items() if k not in ARITHMETIC}, device)
     waited = sum(number * device.latency(kind) for kind, number in waits.items())
+    busy = arithmetic + rest
     if resident_warps < BUSY:
         arithmetic *= max(1.0, PARTITIONS / resident_warps)
-        busy = max(arithmetic, rest)
-    else:
-        busy = arithmetic + rest
+        in_step = bool(waits.get("bar.sync"))
+        busy = arithmetic + rest if in_step else max(arithmetic, rest)
     return busy + waited / resident_warps

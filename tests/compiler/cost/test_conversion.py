@@ -15,3 +15,5 @@ def test_few_warps_wait_more_and_leave_partitions_idle() -> None:
     assert many == cost(counts, hopper) + 24 / 64
     assert cycles(counts, waits, hopper, 4) == 4 + 24 / 4
     assert cycles(counts, waits, hopper, 1) == 4 * 4 + 24
+    in_step = {"shfl": 1, "bar.sync": 1}
+    assert cycles(counts, in_step, hopper, 4) == 8 + (24 + 15) / 4
