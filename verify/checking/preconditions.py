@@ -249,7 +249,10 @@ def _contents(
         held = setting.memories.get(buffer)
         if held is None or held.low is not None or held.high is not None:
             continue
-        for extent, text in extents.items():
+        # a size of the problem is a weaker bound than a fixed number
+        for extent, text in sorted(
+            extents.items(), key=lambda item: item[0].kind == "const"
+        ):
             yield Condition(
                 f"0 <= {buffer}[:] < {text}",
                 buffer=buffer,

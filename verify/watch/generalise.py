@@ -51,17 +51,51 @@ class Forms:
         for name, value in self.symbols.items():
             if value == pair:
                 return name
-        for text, value in self._compound():
+        for text, value in self._atoms():
+            if value == pair:
+                return text
+        for text, value in self._products():
+            factor = _ratio(pair, value)
+            if factor is not None:
+                return text if factor == 1 else f"{factor}*{text}"
+        for text, value in self._quotients():
             if value == pair:
                 return text
         return None
 
-    def _compound(self) -> list[tuple[str, Pair]]:
+    def _atoms(self) -> list[tuple[str, Pair]]:
+        """Return the symbols, and what is a little more or less."""
+        found = [(name, value) for name, value in self.symbols.items()]
+        for name, (a, b) in self.symbols.items():
+            for step in (1, -1, 2, -2):
+                sign = "+" if step > 0 else "-"
+                text = f"({name} {sign} {abs(step)})"
+                found.append((text, (a + step, b + step)))
+        return found
+
+    def _products(self) -> list[tuple[str, Pair]]:
+        """Return the products of up to three symbols, the short ones first."""
+        atoms = self._atoms()
+        plain = list(self.symbols.items())
+        found = list(plain)
+        found += atoms[len(plain) :]
+        for i, (x, (a, b)) in enumerate(plain):
+            for y, (c, d) in plain[: i + 1]:
+                found.append((f"{y}*{x}", (a * c, b * d)))
+        for x, (a, b) in plain:
+            for y, (c, d) in atoms[len(plain) :]:
+                found.append((f"{y}*{x}", (a * c, b * d)))
+        for i, (x, (a, b)) in enumerate(plain):
+            for j, (y, (c, d)) in enumerate(plain[: i + 1]):
+                for z, (e, f) in plain[: j + 1]:
+                    found.append((f"{z}*{y}*{x}", (a * c * e, b * d * f)))
+        return found
+
+    def _quotients(self) -> list[tuple[str, Pair]]:
+        """Return quotients rounded up, and their products with a symbol."""
         found: list[tuple[str, Pair]] = []
         items = list(self.symbols.items())
         for name, (a, b) in items:
-            for factor in (2, 3, 4, 8):
-                found.append((f"{factor}*{name}", (factor * a, factor * b)))
             for divisor in self.divisors:
                 up = (-(-a // divisor), -(-b // divisor))
                 found.append((f"cdiv({name}, {divisor})", up))
@@ -69,7 +103,6 @@ class Forms:
                 found.append((f"{name}//2", (a // 2, b // 2)))
         for i, (name, (a, b)) in enumerate(items):
             for other, (c, d) in items[: i + 1]:
-                found.append((f"{other}*{name}", (a * c, b * d)))
                 for divisor in self.divisors:
                     up = (-(-a * c // divisor), -(-b * d // divisor))
                     found.append((f"cdiv({other}*{name}, {divisor})", up))
@@ -77,10 +110,6 @@ class Forms:
                     found.append((f"{other}*cdiv({name}, {divisor})", part))
                     part = (a * -(-c // divisor), b * -(-d // divisor))
                     found.append((f"{name}*cdiv({other}, {divisor})", part))
-        for i, (x, (a, b)) in enumerate(items):
-            for j, (y, (c, d)) in enumerate(items[: i + 1]):
-                for z, (e, f) in items[: j + 1]:
-                    found.append((f"{z}*{y}*{x}", (a * c * e, b * d * f)))
         return found
 
     def new(self, name: str, pair: Pair) -> str:
@@ -168,6 +197,14 @@ def _symbols(
     for pair in sorted(named, key=min):
         if forms.form(pair) is None:
             forms.new(named[pair], pair)
+
+
+def _ratio(pair: Pair, value: Pair) -> int | None:
+    """Return the factor by which a pair is a multiple of another."""
+    if 0 in value or pair[0] % value[0] or pair[1] % value[1]:
+        return None
+    factor = pair[0] // value[0]
+    return factor if factor == pair[1] // value[1] and factor > 0 else None
 
 
 def _power(number: int) -> int:
