@@ -20,7 +20,7 @@ NEAR = 48
 """Nodes of the program between two that may share a kernel, at most."""
 
 MOST_BYTES = 1 << 26
-"""Bytes that a nest moves for which a launch matters, at most [bytes]."""
+"""Bytes that a kernel of strangers moves, at most [bytes]."""
 
 
 def with_siblings(graph: Graph, buffers: Mapping[str, Buffer]) -> None:
@@ -38,7 +38,9 @@ def with_siblings(graph: Graph, buffers: Mapping[str, Buffer]) -> None:
         if other is not None and other in graph.groups:
             partner = graph.groups[other]
             near = number - max(other, graph.latest(partner)) <= NEAR
-            if near and _strangers(partner, group) and graph.join(partner, group):
+            few = _bytes(partner, graph) + _bytes(group, graph) <= MOST_BYTES
+            fit = near and few and _strangers(partner, group)
+            if fit and graph.join(partner, group):
                 continue
         recent[key] = number
 
@@ -58,6 +60,10 @@ def shape_of(nest: Nest, buffers: Mapping[str, Buffer]) -> Hashable | None:
     if moved > MOST_BYTES:
         return None
     return tuple(axis.extent for axis in nest.outer), frozenset(steps)
+
+
+def _bytes(group: Group, graph: Graph) -> int:
+    return sum(graph.sizes.get(name, 0) for name in group.reads | group.writes)
 
 
 def _strangers(left: Group, right: Group) -> bool:
