@@ -9,7 +9,10 @@ from compiler.options import Options
 from compiler.runtime.built import Built
 from compiler.runtime.triton_kernel import TritonKernel
 from compiler.runtime.triton_pool import POOL
+from compiler.runtime.tune import TunedKernel
 
+from .candidates import candidates, exchangeable, repeatable
+from .plan import plan
 from .printer import print_kernel
 
 
@@ -26,13 +29,23 @@ def build(
     Raises:
         BuildError: a kernel cannot be printed, or Triton refuses it.
     """
-    built = {
-        kernel.name: TritonKernel(print_kernel(kernel), interpret=interpret)
-        for kernel in kernels
-    }
+    built: dict[str, Built] = {}
+    plain: list[TritonKernel] = []
+    for kernel in kernels:
+        chosen = plan(kernel)
+        tuned = options.autotune and not interpret
+        if tuned and exchangeable(chosen) and repeatable(chosen):
+            several = [print_kernel(kernel, other) for other in candidates(chosen)]
+            built[kernel.name] = TunedKernel(
+                [TritonKernel(printed, interpret=interpret) for printed in several]
+            )
+            continue
+        one = TritonKernel(print_kernel(kernel, chosen), interpret=interpret)
+        built[kernel.name] = one
+        plain.append(one)
     if not interpret and torch.cuda.is_available():
-        _compile(list(built.values()))
-    return dict(built)
+        _compile(plain)
+    return built
 
 
 def _compile(kernels: Sequence[TritonKernel]) -> None:
