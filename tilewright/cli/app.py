@@ -16,6 +16,7 @@ import typer
 import tilewright
 from algebra.errors import LayoutError
 
+from .bench import bench
 from .check import check
 from .explain import explain
 from .failures import WRONG, InputError, one_line
@@ -43,6 +44,7 @@ for command in (
     inspect,
     hunt,
     reproduce,
+    bench,
     run,
 ):
     app.command()(command)
