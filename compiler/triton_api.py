@@ -330,79 +330,44 @@ def launcher(compiled: Any, device: int) -> Callable[..., None]:
     """Return a function that launches a compiled kernel with little ado.
 
     The function takes the number of programs, the addresses of the pointers and the
-    other arguments, and launches on the device's current stream. Hooks that were set
-    before this call (a profiler's) are honoured through Triton's own path.
+    other arguments, and launches on the device's current stream. While a profiler has
+    hooks on launches, it takes Triton's own way.
 
     Args:
         compiled: What :func:`compile_printed` returned.
         device: Number of the current CUDA device.
     """
-    run, metadata = compiled.run, compiled.packed_metadata
-    function = compiled.function
+    runtime = triton.knobs.runtime
+    enter, leave = runtime.launch_enter_hook, runtime.launch_exit_hook
     stream = triton.runtime.driver.active.get_current_stream
-    hooks = triton.knobs.runtime
+    start = _c_launch(compiled.run, compiled.function, compiled.packed_metadata)
 
     def launch(programs: int, addresses: Sequence[int], sizes: Sequence[int]) -> None:
-        enter = hooks.launch_enter_hook
-        if enter is not None:
+        if enter.calls or leave.calls:
             compiled[(programs, 1, 1)](*addresses, *sizes)
-            return
-        run(
-            *(programs, 1, 1, stream(device), function, metadata),
-            *(None, None, None),
-            *addresses,
-            *sizes,
-        )
+        else:
+            start(programs, stream(device), (*addresses, *sizes))
 
     return launch
 
 
-@contextmanager
-def intercepted_launches(
-    note: Callable[[Any, dict[str, Any], frozenset[str], tuple[int, ...]], None],
-    *,
-    launch: bool = False,
-) -> Iterator[None]:
-    """Call ``note`` for each launch of a ``@triton.jit`` function in the block.
+def _c_launch(run: Any, function: Any, metadata: Any) -> Callable[..., Any]:
+    """Return a call of Triton's C launcher: programs, stream, arguments.
 
-    Autotuned kernels are noted with their first configuration.
-
-    Args:
-        note: Gets the kernel, its arguments by name, the names of those that are
-            compile-time constants, and the grid.
-        launch: Whether the kernels run too; otherwise nothing runs, and no GPU is
-            needed.
+    The launcher's Python part allocates scratch memory; kernels that need none skip it.
     """
-    from triton.runtime.autotuner import Autotuner
-    from triton.runtime.jit import JITFunction
-
-    plain_run, tuned_run = JITFunction.run, Autotuner.run
-
-    def run(self: Any, *args: Any, grid: Any, warmup: bool, **options: Any) -> Any:
-        named = dict(zip(self.arg_names, args, strict=False))
-        named |= {k: v for k, v in options.items() if k in self.arg_names}
-        for parameter in self.params:
-            if parameter.name not in named and parameter.has_default:
-                named[parameter.name] = parameter.default
-        size = grid(named) if callable(grid) else grid
-        size = (size,) if isinstance(size, int) else tuple(int(n) for n in size)
-        constants = frozenset(
-            p.name
-            for p in self.params
-            if p.is_constexpr or (named.get(p.name) is None and p.name in named)
+    if run.global_scratch_size or run.profile_scratch_size:
+        return lambda programs, stream, arguments: run(
+            *(programs, 1, 1, stream, function, metadata, None, None, None), *arguments
         )
-        note(self, named, constants, size)
-        if launch:
-            return plain_run(self, *args, grid=grid, warmup=warmup, **options)
-        return None
-
-    def run_tuned(self: Any, *args: Any, **options: Any) -> Any:
-        if launch:
-            return tuned_run(self, *args, **options)
-        return self.fn.run(*args, **{**options, **self.configs[0].all_kwargs()})
-
-    JITFunction.run, Autotuner.run = run, run_tuned
-    try:
-        yield
-    finally:
-        JITFunction.run, Autotuner.run = plain_run, tuned_run
+    start = run.launch
+    flags = run.launch_cooperative_grid, run.launch_pdl
+    if hasattr(run, "kernel_signature"):  # 3.7 and later
+        rest = metadata, *(None,) * 5, run.arg_annotations, run.kernel_signature
+        return lambda programs, stream, arguments: start(
+            *(programs, 1, 1, stream, function), *flags, *rest, arguments
+        )
+    rest = None, None, metadata, None, None, None
+    return lambda programs, stream, arguments: start(
+        *(programs, 1, 1, stream, function), *flags, *rest, *arguments
+    )

@@ -31,3 +31,49 @@ def test_reinterpret_changes_the_element(element_bytes: int) -> None:
 def test_compile_needs_no_gpu() -> None:
     kernel = compile_kernel(double, {"x": "*fp32"}, {"BLOCK": 64}, aligned=("x",))
     assert ".target sm_90" in kernel.asm["ptx"]
+
+
+def test_the_c_launcher_gets_what_its_release_expects() -> None:
+    """Both orders of arguments, as the drivers of 3.6 and of 3.7 pass them on."""
+    from types import SimpleNamespace
+
+    from compiler.triton_api import _c_launch
+
+    heard: list[tuple[object, ...]] = []
+
+    def listen(*arguments: object) -> None:
+        heard.append(arguments)
+
+    old = SimpleNamespace(
+        launch=listen,
+        global_scratch_size=0,
+        profile_scratch_size=0,
+        launch_cooperative_grid=False,
+        launch_pdl=False,
+    )
+    _c_launch(old, "function", "metadata")(7, "stream", (1, 2))
+    assert heard.pop() == (
+        *(7, 1, 1, "stream", "function", False, False, None, None),
+        *("metadata", None, None, None, 1, 2),
+    )
+    new = SimpleNamespace(
+        **vars(old), arg_annotations="annotations", kernel_signature="signature"
+    )
+    _c_launch(new, "function", "metadata")(7, "stream", (1, 2))
+    assert heard.pop() == (
+        *(7, 1, 1, "stream", "function", False, False, "metadata"),
+        *(None, None, None, None, None, "annotations", "signature", (1, 2)),
+    )
+
+
+def test_a_launch_that_needs_scratch_memory_goes_through_triton() -> None:
+    from compiler.triton_api import _c_launch
+
+    class Run:
+        global_scratch_size, profile_scratch_size = 16, 0
+
+        def __call__(self, *arguments: object) -> tuple[object, ...]:
+            return arguments
+
+    found = _c_launch(Run(), "function", "metadata")(7, "stream", (1, 2))
+    assert found == (7, 1, 1, "stream", "function", "metadata", None, None, None, 1, 2)
