@@ -24,6 +24,7 @@ from compiler.ir.node import Alias, Buffer, Extern, Reference
 
 from . import extern
 from .built import Built
+from .cpp import raise_status
 
 _SERIAL = count()
 
@@ -84,6 +85,7 @@ class _Writer:
         self.arrays: dict[str, Buffer] = {}
         self.taken: dict[str, str] = {}
         self.constants = count()
+        self.read = _read(schedule)
 
     def text(self) -> str:
         schedule = self.schedule
@@ -107,7 +109,11 @@ class _Writer:
             word = "".join(c if c.isalnum() or c == "_" else "_" for c in name)
             if not word.isidentifier() or keyword.iskeyword(word):
                 word = f"v_{word}"
-            while word in self.taken.values() or word in self.names or word == "args":
+            while (
+                word in self.taken.values()
+                or word in self.names
+                or word in ("args", "status")
+            ):
                 word += "_"
             self.taken[name] = word
         return self.taken[name]
@@ -195,11 +201,20 @@ class _Writer:
 
     def _kernel(self, kernel: Kernel) -> None:
         built = self.kernels[kernel.name]
-        arguments = [self._name(name) for name in built.parameters]
-        arguments += [self.size(size) for size in built.symbols]
-        call = self._global(kernel.name, built)
-        self._line(f"{call}({', '.join(arguments)})")
+        arrays = [self._name(name) for name in built.parameters]
+        sizes = [self.size(size) for size in built.symbols]
         self.launches += 1
+        entry = getattr(built, "entry", None)
+        if entry is None:
+            call = self._global(kernel.name, built)
+            self._line(f"{call}({', '.join([*arrays, *sizes])})")
+            return
+        # a C function of addresses: it is called without a function of Python between
+        call = self._global(kernel.name, entry)
+        fail = self._global("raise_status", raise_status)
+        addresses = [f"{name}.data_ptr()" for name in arrays]
+        text = f"{call}({', '.join([*addresses, *sizes])})"
+        self._line(f"if status := {text}: {fail}(status)")
 
     def _allocate(self, step: Allocate) -> None:
         buffer = step.buffer
@@ -208,8 +223,11 @@ class _Writer:
         name = self._name(buffer.name)
         self.arrays[buffer.name] = buffer
         if step.reuse is not None:
-            old = self._name(step.reuse)
+            old, dead = self._name(step.reuse), self.arrays[step.reuse]
             kind = self._dtype(buffer.dtype)
+            if same_place(buffer, dead):
+                self._line(f"{name} = {old}")
+                return
             take = self._global("in_the_memory_of", _in_the_memory_of)
             self._line(f"{name} = {take}({old}, {shape}, {strides}, {kind})")
             return
@@ -265,6 +283,8 @@ class _Writer:
         if buffer.strides is None or step.target in extern.DENSE:
             return
         if step.aliases.get(buffer.name) or step.mutates:
+            return
+        if buffer.name not in self.read:
             return
         settle = self._global("settled", extern.settled)
         name = self._name(buffer.name)
@@ -336,6 +356,16 @@ def _in_the_memory_of(
     return fresh.set_(old.untyped_storage(), 0, shape, strides)
 
 
+def same_place(fresh: Buffer, dead: Buffer) -> bool:
+    """Return whether an array is the one whose memory it takes but for its name."""
+    return (
+        fresh.dtype == dead.dtype
+        and fresh.shape == dead.shape
+        and fresh.strides == dead.strides
+        and _offset(dead) is index(0)
+    )
+
+
 def _factor(extent: Expression, symbol: Expression) -> int | None:
     """Return c where the extent is ``symbol * c``, c a positive constant."""
     if extent is symbol:
@@ -344,6 +374,33 @@ def _factor(extent: Expression, symbol: Expression) -> int | None:
         factor = constant_value(extent.args[1])
         return factor if factor is not None and factor > 0 else None
     return None
+
+
+def _read(schedule: Schedule) -> set[str]:
+    """Return the names of arrays that a step or the caller reads."""
+    names = {output for output in schedule.outputs if isinstance(output, str)}
+    for step in schedule.steps:
+        if isinstance(step, Kernel):
+            names.update(step.buffers)
+        elif isinstance(step, Extern):
+            names.update(_references((step.args, step.kwargs)))
+        elif isinstance(step, Alias):
+            names.add(step.base)
+        elif isinstance(step, Allocate) and step.reuse is not None:
+            names.add(step.reuse)
+    return names
+
+
+def _references(value: Any) -> list[str]:
+    if isinstance(value, Reference):
+        return [value.name]
+    if isinstance(value, Expression):
+        return []
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, (tuple, list)):
+        return [name for part in value for name in _references(part)]
+    return []
 
 
 def _offset(buffer: Buffer) -> Expression:
