@@ -367,7 +367,58 @@ def _c_launch(run: Any, function: Any, metadata: Any) -> Callable[..., Any]:
         return lambda programs, stream, arguments: start(
             *(programs, 1, 1, stream, function), *flags, *rest, arguments
         )
-    rest = None, None, metadata, None, None, None
+    before = None, None, metadata, None, None, None
     return lambda programs, stream, arguments: start(
-        *(programs, 1, 1, stream, function), *flags, *rest, *arguments
+        *(programs, 1, 1, stream, function), *flags, *before, *arguments
     )
+
+
+@contextmanager
+def intercepted_launches(
+    note: Callable[[Any, dict[str, Any], frozenset[str], tuple[int, ...]], None],
+    *,
+    launch: bool = False,
+) -> Iterator[None]:
+    """Call ``note`` for each launch of a ``@triton.jit`` function in the block.
+
+    Autotuned kernels are noted with their first configuration.
+
+    Args:
+        note: Gets the kernel, its arguments by name, the names of those that are
+            compile-time constants, and the grid.
+        launch: Whether the kernels run too; otherwise nothing runs, and no GPU is
+            needed.
+    """
+    from triton.runtime.autotuner import Autotuner
+    from triton.runtime.jit import JITFunction
+
+    plain_run, tuned_run = JITFunction.run, Autotuner.run
+
+    def run(self: Any, *args: Any, grid: Any, warmup: bool, **options: Any) -> Any:
+        named = dict(zip(self.arg_names, args, strict=False))
+        named |= {k: v for k, v in options.items() if k in self.arg_names}
+        for parameter in self.params:
+            if parameter.name not in named and parameter.has_default:
+                named[parameter.name] = parameter.default
+        size = grid(named) if callable(grid) else grid
+        size = (size,) if isinstance(size, int) else tuple(int(n) for n in size)
+        constants = frozenset(
+            p.name
+            for p in self.params
+            if p.is_constexpr or (named.get(p.name) is None and p.name in named)
+        )
+        note(self, named, constants, size)
+        if launch:
+            return plain_run(self, *args, grid=grid, warmup=warmup, **options)
+        return None
+
+    def run_tuned(self: Any, *args: Any, **options: Any) -> Any:
+        if launch:
+            return tuned_run(self, *args, **options)
+        return self.fn.run(*args, **{**options, **self.configs[0].all_kwargs()})
+
+    JITFunction.run, Autotuner.run = run, run_tuned
+    try:
+        yield
+    finally:
+        JITFunction.run, Autotuner.run = plain_run, tuned_run
