@@ -106,3 +106,31 @@ by rewrite subnn.
 Qed.
 
 End OnePass.
+
+(** Elements of less than a bank: several share a word, and banks tell words apart. If
+    two accesses take whole words of the same space W, one bank map of words is free of
+    conflicts for both. Its kernel K meets each access in W only, so words of one access
+    in one bank are the same word; and its rank is the number of bits of the words of an
+    access. So a tile needs no second pass and no more memory than one of 4-byte
+    elements.
+    Law of [compiler.permute]. *)
+Theorem one_bank_map_of_words_serves_the_write_and_the_read n (T U V W : layout n n) :
+  (U <= T)%MS -> (V <= T)%MS -> (W <= U)%MS -> (W <= V)%MS -> \rank U = \rank V ->
+  exists K : layout n n,
+    [/\ (W <= K <= T)%MS, (K :&: U :=: W)%MS, (K :&: V :=: W)%MS
+      & (\rank T - \rank K = \rank U - \rank W)%N].
+Proof.
+move=> UT VT WU WV same.
+have [Z [meetU allU meetV allV]] := two_subspaces_have_a_common_complement UT VT same.
+have ZT : (Z <= T)%MS by rewrite -allU addsmxSr.
+have words S : (W <= S)%MS -> (S :&: Z = 0)%MS -> ((W + Z) :&: S :=: W)%MS.
+  move=> WS meet; apply: eqmx_trans (eqmx_sym (matrix_modl Z WS)) _.
+  by rewrite capmxC meet; exact: addsmx0.
+have apart : \rank (W + Z)%MS = (\rank W + \rank Z)%N.
+  apply/eqP; rewrite -mxrank_disjoint_sum //.
+  by apply/eqP; rewrite -submx0 -meetU capmxS.
+have rkT : \rank T = (\rank U + \rank Z)%N by rewrite -allU mxrank_disjoint_sum.
+exists (W + Z)%MS; split; [| exact: words | exact: words |].
+  by rewrite addsmxSl addsmx_sub (submx_trans WU UT) ZT.
+by rewrite apart rkT subnDr.
+Qed.

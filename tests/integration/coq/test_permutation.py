@@ -104,3 +104,23 @@ def test_one_bank_map_serves_the_write_and_the_read(f: IndexMap, p: int) -> None
     for part in (read, written):
         banks = {gauss.apply(found.columns, element) for element in span(part)}
         assert len(banks) == 1 << p
+
+
+@LAW
+@given(matrices(BITS), st.integers(0, 2), st.integers(0, 2), st.data())
+def test_one_bank_map_of_words_serves_the_write_and_the_read(
+    basis: list[int], word: int, extra: int, data: st.DataObject
+) -> None:
+    """Two accesses that share a word: the kernel is the word and a complement."""
+    both = st.permutations(basis[word:])
+    words = basis[:word]
+    write, read = ([*words, *data.draw(both)[:extra]] for _ in range(2))
+    found = find_bank_map([write, read], BITS, word + extra)
+    assert isinstance(found, BankMap)
+    segment = gauss.kernel(found.columns)
+    kernel = [*words, *segment]
+    assert BITS - gauss.rank(kernel) == extra
+    for access in (write, read):
+        assert gauss.rank(gauss.intersection(kernel, access)) == word
+        assert all(w in gauss.Echelon(kernel) for w in words)
+        assert gauss.rank([*kernel, *access]) == BITS
