@@ -274,6 +274,8 @@ def _print_pass(emitter: Emitter, step: _Pass) -> None:
 
 
 def _module(emitter: Emitter, kernel: Kernel) -> Printed:
+    for size in leaves("symbol", emitter.plan.grid):
+        emitter.symbol(size)  # the launch needs it, even if no line does
     # the number at the end tells equal kernels of a graph apart
     function = identifier(re.sub(r"(_\d+)+$", "", kernel.name), set())
     parameters = tuple(emitter.pointers)

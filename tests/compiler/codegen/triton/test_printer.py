@@ -13,7 +13,7 @@ from compiler.codegen.triton.printer import print_kernel
 from compiler.errors import BuildError
 from compiler.ir.evaluate import run_kernel
 from compiler.ir.expression import Expression
-from compiler.ir.index import add, digit, floordiv, index, mod, mul, sub
+from compiler.ir.index import add, digit, floordiv, index, mod, mul, sub, symbol
 from compiler.ir.kernel import Kernel, Prefix, Reduction, Stage, Store
 from compiler.ir.node import Axis, Buffer
 from compiler.ir.scalar import (
@@ -628,3 +628,38 @@ def test_rows_share_costly_values_of_columns() -> None:
     store = Store("out", (X, Y), value, False)
     source = check(nest([store], tensors, {X: rows, Y: channels}), tensors)
     assert "YBLOCK" in source and "//" not in source.replace("program // ", "")
+
+
+@pytest.mark.parametrize(("rows", "length"), [(3, 21), (1, 1), (2, 0)])
+def test_sizes_that_are_known_only_at_run_time(rows: int, length: int) -> None:
+    n, m = symbol("s0"), symbol("s1")
+    strides = (m, index(1))
+    buffers = {
+        "a": Buffer("a", "float32", (n, m), "cpu", strides),
+        "out": Buffer("out", "float32", (n, m), "cpu", strides),
+        "total": Buffer("total", "float32", (n,), "cpu", (index(1),)),
+    }
+    value = load("a", (X, Y), "float32")
+    shifted = apply("exp", apply("sub", value, local("m", "float32")))
+    share = apply("truediv", shifted, local("s", "float32"))
+    stages = (
+        Reduction(("m", "s"), "online_softmax", (value,), ("float32", "float32")),
+        Store("total", (X,), local("s", "float32"), False),
+        Store("out", (X, Y), share, True),
+    )
+    kernel = Kernel("softmax", (Axis(X, n),), (Axis(Y, m),), stages, buffers)
+    chosen = plan(kernel)
+    assert chosen.reduced is not None
+    shorter = replace(chosen.reduced, block=8)
+    chosen = replace(chosen, reduced=shorter, tile=(*chosen.independent, shorter))
+    built = TritonKernel(print_kernel(kernel, chosen), interpret=True)
+    tensors = {"a": randn(rows, length), "out": torch.empty(rows, length)}
+    tensors["total"] = torch.empty(rows)
+    sizes = {"s0": rows, "s1": length}
+    expected = copied(tensors)
+    run_kernel(kernel, expected, sizes)
+    built(
+        *(tensors[name] for name in built.parameters),
+        *(sizes[str(s.data)] for s in built.symbols),
+    )
+    torch.testing.assert_close(tensors, expected)
