@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from verify.watch import Recording, recorded
+from verify.launches import Recording, recorded
 
 SIZES = ((6, 500), (10, 509))
 """Rows and columns of the two recordings; both column counts fit one power of two."""

@@ -26,8 +26,8 @@ from algebra.errors import ArgumentError
 from benchmarks.liger_launches import SIZES, cases, launches
 from verify.checking.check import check, text_of
 from verify.checking.report import Report, verdict_name
-from verify.watch import Recording
-from verify.watch.generalise import Statement, by_kernel, generalised
+from verify.launches import Recording
+from verify.launches.generalise import Statement, by_kernel, generalised
 
 CORE = ("in_bounds", "no_wrap", "write_once", "no_race")
 

@@ -27,7 +27,7 @@ from benchmarks.ttir_liger import commit
 from verify.checking.check import check, text_of
 from verify.checking.mutation import Mutation, mutations
 from verify.checking.report import Report
-from verify.watch.generalise import Statement, by_kernel, generalised
+from verify.launches.generalise import Statement, by_kernel, generalised
 
 
 def main() -> int:

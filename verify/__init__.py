@@ -9,6 +9,7 @@ from .checking.arguments import Buffer, Scalar
 from .checking.check import check
 from .checking.report import Report
 from .equivalence import prove_encoding
+from .launches.watch import watch
 
 __all__ = [
     "Buffer",
@@ -20,4 +21,5 @@ __all__ = [
     "Verdict",
     "check",
     "prove_encoding",
+    "watch",
 ]

@@ -3,7 +3,7 @@ import triton
 import triton.language as tl
 
 from algebra.verdict import Proved
-from verify.watch import check_recorded, recorded
+from verify.launches import check_recorded, recorded
 
 
 @triton.jit  # type: ignore[untyped-decorator]

@@ -5,8 +5,8 @@ import pytest
 
 from algebra.errors import ArgumentError
 from verify.checking.arguments import Buffer, Scalar
-from verify.watch.generalise import Forms, by_kernel, generalised
-from verify.watch.record import Recording, Tensor
+from verify.launches.generalise import Forms, by_kernel, generalised
+from verify.launches.record import Recording, Tensor
 
 KERNEL = SimpleNamespace(__name__="k")
 

@@ -2,5 +2,6 @@
 
 from .check_recorded import check_recorded
 from .record import Recording, Tensor, recorded
+from .watch import Watch, watch
 
-__all__ = ["Recording", "Tensor", "check_recorded", "recorded"]
+__all__ = ["Recording", "Tensor", "Watch", "check_recorded", "recorded", "watch"]

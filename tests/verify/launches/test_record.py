@@ -2,7 +2,7 @@ import torch
 import triton
 import triton.language as tl
 
-from verify.watch import recorded
+from verify.launches import recorded
 
 
 @triton.jit  # type: ignore[untyped-decorator]
