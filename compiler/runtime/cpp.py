@@ -28,11 +28,10 @@ FLAGS: Final = (
     "-fno-math-errno",
     "-fno-trapping-math",
     "-ffp-contract=off",
-    "-fno-semantic-interposition",
-    "-fvisibility=default",
+    "-fno-thread-jumps",  # it turns choices that a vector makes at once into branches
     "-w",
 )
-"""Options for the compiler: no option changes a rounding."""
+"""Options for the compiler; none changes a rounding."""
 
 LIBRARIES: Final = ("-lmvec", "-lm")
 
@@ -78,6 +77,14 @@ class CppKernel:
         self.parameters = source.parameters
         self.symbols = source.symbols
         self.source = source.text
+
+    @property
+    def entry(self) -> Any:
+        """The function of addresses, then sizes, that returns a status.
+
+        A wrapper calls it directly; see :func:`raise_status`.
+        """
+        return self._function
 
     def __call__(self, *arguments: Any) -> None:
         """Run the kernel on tensors, then sizes.

@@ -227,10 +227,10 @@ def _tiles(
     body = writer.body
     tile = max(_LINE * 8 // max(bits(load.dtype) for load in turned), 8)
     blocks = [writer.blocks(slow, tile), writer.blocks(fast, tile)]
-    axes = [*others, *blocks]
+    axes = [*others, blocks[0]]
     extents = [axis.extent for axis in writer.nest.outer]
     pragma = writer.pragma("parallel for", collapse=len(axes), axes=extents)
-    with writer.loops(axes, pragma):
+    with writer.loops(axes, pragma), writer.loops([blocks[1]]):
         row, column = body.fresh("x"), body.fresh("x")
         for name, block in zip((row, column), blocks, strict=True):
             body.line(f"const i64 {name} = {body.value(block.digit)} * {tile};")

@@ -226,8 +226,8 @@ INLINE A prefix_sum(const T *from, T *to, i64 count, A carry) {
 
 FAST: Final = """\
 INLINE f32 exp_f32(f32 x) {
-    x = x < -104.0f ? -104.0f : x;
-    x = x > 89.0f ? 89.0f : x;
+    x = -104.0f > x ? -104.0f : x;
+    x = 89.0f < x ? 89.0f : x;
     const f32 shifted = __builtin_fmaf(x, 0x1.715476p0f, 0x1.8p23f);
     const f32 n = shifted - 0x1.8p23f;
     const i32 k = __builtin_bit_cast(i32, shifted) - 0x4b400000;
@@ -244,8 +244,20 @@ INLINE f32 exp_f32(f32 x) {
     const f32 scale = float_of((u32)(half + 127) << 23);
     return p * scale * float_of((u32)(k - half + 127) << 23);
 }
+INLINE f32 exp_small(f32 x) {
+    // where x lies in [-60, 60] and two ulp do
+    const f32 shifted = __builtin_fmaf(x, 0x1.715476p0f, 0x1.8p23f);
+    const f32 r = __builtin_fmaf(shifted - 0x1.8p23f, -0x1.62e43p-1f, x);
+    f32 p = 0x1.6a2448p-10f;
+    p = __builtin_fmaf(p, r, 0x1.1239d4p-7f);
+    p = __builtin_fmaf(p, r, 0x1.5558f2p-5f);
+    p = __builtin_fmaf(p, r, 0x1.555492p-3f);
+    p = __builtin_fmaf(p, r, 0x1.fffffcp-2f);
+    p = __builtin_fmaf(p * r, r, r) + 1.0f;
+    return p * float_of((bits_of(shifted) << 23) + 0x3f800000u);
+}
 INLINE f32 erf_f32(f32 x) {
-    const f32 t = __builtin_fabsf(x), c = t > 4.0f ? 4.0f : t, s = x * x;
+    const f32 t = __builtin_fabsf(x), c = t < 4.0f ? t : 4.0f, s = x * x;
     f32 p = 0x1.496a28p-14f;
     p = __builtin_fmaf(p, s, -0x1.a3f6fcp-11f);
     p = __builtin_fmaf(p, s, 0x1.5405b2p-8f);
@@ -261,19 +273,19 @@ INLINE f32 erf_f32(f32 x) {
     q = __builtin_fmaf(q, c, -0x1.46c582p-1f);
     q = __builtin_fmaf(q, c, -0x1.2085b2p0f);
     q = __builtin_fmaf(q, c, -0x1.72e404p-12f);
-    const f32 large = __builtin_copysignf(1.0f - exp_f32(q), x);
+    const f32 large = __builtin_copysignf(1.0f - exp_small(q), x);
     return t > 1.0f ? large : small;
 }
 INLINE f32 tanh_f32(f32 x) {
-    const f32 t = __builtin_fabsf(x), s = x * x;
+    const f32 t = __builtin_fabsf(x), c = t < 10.0f ? t : 10.0f, s = x * x;
     f32 p = -0x1.76abf6p-8f;
     p = __builtin_fmaf(p, s, 0x1.5256cep-6f);
     p = __builtin_fmaf(p, s, -0x1.b84448p-5f);
     p = __builtin_fmaf(p, s, 0x1.110768p-3f);
     p = __builtin_fmaf(p, s, -0x1.555534p-2f);
     const f32 small = __builtin_fmaf(p * s, t, t);
-    const f32 large = 1.0f - 2.0f / (exp_f32(t + t) + 1.0f);
-    return __builtin_copysignf(t < 0.625f ? small : large, x);
+    const f32 large = 1.0f - 2.0f / (exp_small(c + c) + 1.0f);
+    return __builtin_copysignf(t >= 0.625f ? large : small, x);
 }
 """
 """exp, erf and tanh of float32 as polynomials, fitted here by least squares that

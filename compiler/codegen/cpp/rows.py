@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
 
-from compiler.ir.expression import nodes
+from compiler.ir.expression import loads, nodes
 from compiler.ir.index import constant_value, flatten, product
 from compiler.ir.kernel import Prefix, Reduction
 from compiler.ir.node import Axis
@@ -78,7 +78,7 @@ def print_rows(writer: Writer) -> None:
     with writer.loops(nest.outer, pragma if nest.outer and not writer.serial else ()):
         kept = _Kept(writer)
         kept.declare()
-        for group in grouped(nest.stages):
+        for group in _with_reductions(writer, grouped(nest.stages)):
             _stage(writer, group, kept)
 
 
@@ -100,6 +100,28 @@ def grouped(stages: Sequence[PlainStage]) -> list[list[PlainStage]]:
     return groups
 
 
+def _with_reductions(
+    writer: Writer, groups: list[list[PlainStage]]
+) -> list[list[PlainStage]]:
+    """Return groups in which stores before a reduction run along with it."""
+    joined: list[list[PlainStage]] = []
+    for group in groups:
+        before = joined[-1] if joined else []
+        stores = [s.buffer for s in before if isinstance(s, FlatStore) and s.inner]
+        reads = {str(load.data) for load in loads(*stage_roots(group[0]))}
+        if (
+            isinstance(group[0], Reduction)
+            and stores
+            and len(stores) == len(before)
+            and not reads.intersection(stores)
+            and not writer.serial
+        ):
+            before += group
+        else:
+            joined.append(group)
+    return joined
+
+
 def _few(outer: Sequence[Axis]) -> bool:
     total = constant_value(product(axis.extent for axis in outer))
     return total is not None and total < 4
@@ -116,9 +138,16 @@ def _scans(writer: Writer) -> bool:
 
 def _stage(writer: Writer, group: list[PlainStage], kept: _Kept) -> None:
     nest, body = writer.nest, writer.body
-    stage = group[0]
+    stage = group[-1] if isinstance(group[-1], Reduction) else group[0]
     if isinstance(stage, Reduction):
-        arrays, raw = along_lanes(writer, stage, nest.inner, lambda: kept.use(stage))
+
+        def before() -> None:
+            for item in group:
+                kept.use(item)
+                if isinstance(item, FlatStore):
+                    writer.store(item)
+
+        arrays, raw = along_lanes(writer, stage, nest.inner, before)
         for leaf, name in results(writer, stage, arrays, raw):
             body.bind(leaf, name)
     elif isinstance(stage, Let):
