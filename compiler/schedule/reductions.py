@@ -8,16 +8,15 @@ the reduced extent alone, so an element's bits do not depend on the batch around
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from itertools import product as combinations
 
 from compiler.ir.expression import Expression, leaves, loads, make
-from compiler.ir.index import constant_value, digit, index
+from compiler.ir.index import constant_value, index
 from compiler.ir.node import Axis, Buffer, Map, Node, Program, Reduce
 from compiler.options import Options
 
 from .arrays import space_of, values_of
-from .canonical import canonical_node
+from .chunks import CUTTABLE, in_chunks
 from .refine import split_axis
 from .simplify import ranges_of, simplified
 from .work import points
@@ -34,8 +33,6 @@ _COMBINE = {
     "all": "bitwise_and",
     "xor": "bitwise_xor",
 }
-_SAME_TWICE = ("sum", "product", "maximum", "minimum", "any", "all", "xor")
-"""Reducers whose results are reduced by the reducer itself."""
 
 
 def with_fit_reductions(
@@ -140,8 +137,8 @@ def unrolled(
 def cut(
     node: Reduce, options: Options, least: Mapping[Expression, int]
 ) -> tuple[Node, ...]:
-    """Return the reduction, or two that do the same."""
-    if node.reducer not in _SAME_TWICE or not node.reduced:
+    """Return the reduction, or nodes that do the same in two steps."""
+    if node.reducer not in CUTTABLE or not node.reduced:
         return (node,)
     chunks = _chunks(node, options)
     if chunks is None:
@@ -149,36 +146,13 @@ def cut(
     made = _cut_axes(node.reduced, chunks)
     if made is None:
         return (node,)
-    shared, rest, moved = made
-    buffer = node.buffers[0]
-    count = len(node.axes)
-    first = Buffer(
-        f"{buffer.name}_chunks",
-        buffer.dtype,
-        (*(a.extent for a in node.axes), *(a.extent for a in shared)),
-        buffer.device,
-        origin=buffer.origin,
-    )
-    axes = (*node.axes, *shared)
-    ranges = ranges_of((*axes, *rest), least)
-    value = simplified(node.values[0], ranges, moved)
-    chunk = canonical_node(
-        Reduce((first,), axes, tuple(rest), node.reducer, (value,)), least
-    )
-    assert isinstance(chunk, Reduce)
-    over = tuple(Axis(digit(f"r{n}"), a.extent) for n, a in enumerate(shared))
-    place = (*(axis.digit for axis in chunk.axes[:count]), *(a.digit for a in over))
-    load = make("load", place, buffer.dtype, first.name)
-    last = replace(node, axes=chunk.axes[:count], reduced=over, values=(load,))
-    return (chunk, canonical_node(last, least))
+    return in_chunks(node, *made, least)
 
 
 def _chunks(node: Reduce, options: Options) -> int | None:
     """Return how many chunks there should be, None for one."""
     results, elements = points(node.axes), points(node.reduced)
     cuda = node.buffers[0].device.startswith("cuda")
-    if node.buffers[0].dtype != node.values[0].dtype:
-        return None
     if options.deterministic:
         return 64 if elements >= 1 << 20 else None
     if not cuda:

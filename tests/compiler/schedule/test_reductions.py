@@ -102,7 +102,6 @@ def test_axes_are_shared_out_from_the_outside() -> None:
 def test_many_rows_and_short_rows_are_left_alone() -> None:
     assert len(cut(rows(8, 1 << 16), FOUR, {})) == 1
     assert len(cut(rows(1, 1 << 12), FOUR, {})) == 1
-    assert len(cut(rows(1, 1 << 16, "argmax"), FOUR, {})) == 1
     # no divisor is near
     assert len(cut(rows(1, 65537), FOUR, {})) == 1
 
