@@ -23,6 +23,7 @@ from .setting import AXES, Setting
 CAPS: tuple[int | None, ...] = (8, 64, 512, 8192, 2**20, None)
 """Largest sizes that are tried, smallest first: a small launch is easier to read."""
 
+MOST_LAUNCHES = 8
 MOST_PROGRAMS = 64
 MOST_ELEMENTS = 1 << 14
 
@@ -382,9 +383,28 @@ def small_launches(setting: Setting, name: str) -> Iterator[Candidate]:
     symbols = [t for t in setting.names.values() if t.kind == "symbol"]
     memory = setting.memories[name]
     apart = [invert(equal(a, b)) for i, a in enumerate(symbols) for b in symbols[:i]]
-    for low, cap in ((1, 8), (2, 40), (5, 80), (17, 200)):
-        limits = [at_most(s, constant(cap)) for s in symbols]
-        limits += [at_most(constant(low), extent) for extent in memory.shape]
+    block = max(
+        (
+            lane.high + 1
+            for access in setting.program.accesses
+            for lane in access.lanes
+            if lane.high is not None
+        ),
+        default=1,
+    )
+    tries = [
+        [at_most(s, constant(cap)) for s in symbols]
+        + [at_most(constant(low), extent) for extent in memory.shape]
+        for low, cap in ((1, 8), (2, 40), (5, 80), (17, 200))
+    ]
+    # a size beyond a block shows what the second iteration does
+    tries += [
+        [at_most(constant(block + 1), s), at_most(s, constant(2 * block + 9))]
+        for s in symbols
+        if s.high is None or s.high > block
+    ]
+    launches = 0
+    for limits in tries:
         limits.append(at_most(memory.size, constant(MOST_ELEMENTS)))
         answer = setting.ask((*limits, *apart), 0.5)
         if not isinstance(answer, dict):
@@ -395,7 +415,8 @@ def small_launches(setting: Setting, name: str) -> Iterator[Candidate]:
         count = 1
         for number in candidate.grid.values():
             count *= max(0, number)
-        if count <= MOST_PROGRAMS:
+        if 0 < count <= MOST_PROGRAMS and launches < MOST_LAUNCHES:
+            launches += 1
             yield candidate
 
 

@@ -147,12 +147,46 @@ def _pieces_equal(setting: Setting, a: Term, b: Term, where: tuple[Term, ...]) -
         return False
     if a.kind not in ("opaque", "read", "ite"):
         return False
+    if a.kind == "ite" and _equal(setting, a.args[0], b.args[0], where):
+        # a branch that is not taken there may differ: a default that is masked off
+        for x, y, test in zip(
+            a.args[1:], b.args[1:], (a.args[0], invert(a.args[0])), strict=True
+        ):
+            here = (*where, test)
+            taken = x is not y and setting.ask(here) is not False
+            if taken and not _equal(setting, x, y, here):
+                return False
+        return True
+    if str(a.args[0]).startswith("sorted "):
+        return _multisets_equal(setting, a.args, b.args, where)
     for x, y in zip(a.args, b.args, strict=True):
         if isinstance(x, Term) and isinstance(y, Term):
             if not _equal(setting, x, y, where):
                 return False
         elif x != y:
             return False
+    return True
+
+
+def _multisets_equal(
+    setting: Setting, a: tuple[Any, ...], b: tuple[Any, ...], where: tuple[Term, ...]
+) -> bool:
+    """Whether the operands of two sums are equal in some order."""
+    if [x for x in a if not isinstance(x, Term)] != [
+        x for x in b if not isinstance(x, Term)
+    ]:
+        return False
+    left = [x for x in a if isinstance(x, Term)]
+    right = [x for x in b if isinstance(x, Term)]
+    for x in list(left):
+        if x in right:
+            left.remove(x)
+            right.remove(x)
+    for x in left:
+        match = next((y for y in right if _equal(setting, x, y, where)), None)
+        if match is None:
+            return False
+        right.remove(match)
     return True
 
 
