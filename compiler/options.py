@@ -32,9 +32,7 @@ class Options:
         fallback: Run by PyTorch's own operators what cannot be compiled; otherwise
             raise.
         eager_parity: Draw eager mode's random numbers.
-        freeze: Take parameters as constants (inference only).
         fast_math: Allow vector functions that are off by up to 4 ulp.
-        cache: Read and write the disk cache.
         lower: Compile at all; False runs each operator by PyTorch, to tell faults of
             the capture from faults of the compiler.
         threads: Threads of CPU kernels; None: as many as torch uses.
@@ -46,9 +44,7 @@ class Options:
     deterministic: bool = False
     fallback: bool = True
     eager_parity: bool = False
-    freeze: bool = False
     fast_math: bool = True
-    cache: bool = True
     lower: bool = True
     threads: int | None = None
 

@@ -84,7 +84,13 @@ class Builder:
         return name
 
     def seed(self, device: str) -> Expression:
-        """Return a fresh seed (int64) of this call, drawn from torch's generator."""
+        """Return a fresh seed (int64) of this call, drawn from torch's generator.
+
+        Raises:
+            NotLowered: the user wants eager mode's random numbers.
+        """
+        if getattr(self.options, "eager_parity", False):
+            raise NotLowered("eager mode's random numbers were asked for")
         number = self.seeds.get(device, 0)
         self.seeds[device] = number + 1
         return load(seeds_name(device), (index(number),), "int64")

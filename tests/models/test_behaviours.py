@@ -396,3 +396,32 @@ def test_errors_of_the_user_are_the_users() -> None:
     torch_api.reset()
     with pytest.raises(Exception, match=r"size|shape|dimension"):
         torch.compile(torch.add, backend="tilewright")(torch.ones(3), torch.ones(4))
+
+
+def test_eager_modes_random_numbers(same: Same) -> None:
+    def f(x: torch.Tensor) -> Any:
+        return functional.dropout(x, 0.5) + torch.rand_like(x), torch.randn(3)
+
+    torch_api.reset()
+    x = torch.ones(50)
+    compiled = torch.compile(f, backend="tilewright", options={"eager_parity": True})
+    torch.manual_seed(3)
+    ours = compiled(x)
+    torch.manual_seed(3)
+    theirs = f(x)
+    torch.testing.assert_close(ours, theirs, rtol=0, atol=0)
+
+
+def test_random_numbers_follow_the_seed(same: Same) -> None:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return functional.dropout(x, 0.5) * 2
+
+    torch_api.reset()
+    x = torch.ones(4000)
+    compiled = torch.compile(f, backend="tilewright")
+    torch.manual_seed(3)
+    first, second = compiled(x), compiled(x)
+    torch.manual_seed(3)
+    assert torch.equal(compiled(x), first) and not torch.equal(first, second)
+    assert set(first.tolist()) == {0.0, 4.0}
+    assert abs((first > 0).float().mean().item() - 0.5) < 0.05
