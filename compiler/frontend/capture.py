@@ -10,6 +10,7 @@ from compiler.options import Options
 from compiler.torch_api import differentiate, mutated_inputs, unseen
 
 from .graph import compile_graph
+from .kernels import warm_up
 from .overlap import overlap_guard, shared_at_capture
 from .validator import Validator
 
@@ -33,6 +34,7 @@ def compile_captured(
     Returns:
         A function of the graph's inputs.
     """
+    warm_up(example_inputs)
     mutated: tuple[int, ...] = ()
 
     def compiler_of(name: str) -> Callable[[fx.GraphModule, Sequence[Any]], Any]:

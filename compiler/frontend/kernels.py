@@ -97,6 +97,14 @@ def build_kernels(
     return found
 
 
+def warm_up(example_inputs: Sequence[Any]) -> None:
+    """Start the processes that compile for a GPU while the graph is still traced."""
+    if any(getattr(value, "is_cuda", False) for value in example_inputs):
+        from compiler.runtime.triton_pool import POOL
+
+        POOL.start()
+
+
 def _builder(device: str) -> Builder:
     if device == "cpu":
         from compiler.codegen.cpp import build as build_cpp

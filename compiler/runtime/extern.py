@@ -45,9 +45,12 @@ def quick(target: Any) -> Callable[..., Any]:
 
 
 def settled(
-    tensor: torch.Tensor, shape: tuple[int, ...], strides: tuple[int, ...]
-) -> torch.Tensor:
+    tensor: torch.Tensor | None, shape: tuple[int, ...], strides: tuple[int, ...]
+) -> torch.Tensor | None:
     """Return the tensor, or a copy of it that has the strides that were promised.
+
+    An operator may return None where the fake one returned a tensor: cuDNN's attention
+    has no logsumexp unless it is asked for one. Nobody reads it then.
 
     Args:
         tensor: What an operator returned.
@@ -57,6 +60,8 @@ def settled(
     Raises:
         AssertionError: The shape differs.
     """
+    if tensor is None:
+        return None
     try:
         assert_size_stride(tensor, shape, strides)
     except AssertionError:

@@ -20,12 +20,19 @@ def test_promised_strides_are_kept() -> None:
     made = torch.randn(2, 3, 4)
     assert settled(made, (2, 3, 4), (12, 4, 1)) is made
     moved = settled(made, (2, 3, 4), (12, 1, 3))
-    assert moved.stride() == (12, 1, 3) and torch.equal(moved, made)
+    assert (
+        moved is not None and moved.stride() == (12, 1, 3) and torch.equal(moved, made)
+    )
 
 
 def test_strides_of_single_elements_are_free() -> None:
     made = torch.randn(1, 3)
     assert settled(made, (1, 3), (99, 1)) is made
+
+
+def test_what_an_operator_leaves_out_stays_out() -> None:
+    """As the logsumexp of cuDNN's attention, which the fake operator returns."""
+    assert settled(None, (2, 3), (3, 1)) is None
 
 
 def test_another_shape_is_an_error() -> None:
