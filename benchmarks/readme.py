@@ -1,0 +1,130 @@
+"""Write README's tables from the measured figures in benchmarks/results.
+
+python benchmarks/readme.py
+"""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "benchmarks" / "results"
+
+
+def permute(report: dict[str, Any]) -> list[str]:
+    """Return one line a map, one column a width."""
+    widths = sorted({row["width"] for row in report["maps"]})
+    names = list(dict.fromkeys(row["map"] for row in report["maps"]))
+    heads = [f"{width} byte{'s' * (width > 1)}" for width in widths]
+    found = {(r["map"], r["width"]): r["fraction_of_copy"] for r in report["maps"]}
+    rows = [
+        [name, *(f"{found[name, width]:.2f}" for width in widths)] for name in names
+    ]
+    versions = report["versions"]
+    return [
+        *grid(["map", *heads], rows),
+        "",
+        f"{report['gpu']}, torch {versions['torch']}, triton {versions['triton']}; "
+        f"{report['cases']} cases, {report['failures']} wrong, commit "
+        f"{report['commit'][:7]}.",
+    ]
+
+
+def fusing(report: dict[str, Any]) -> list[str]:
+    """Return one line a function: time over a copy's, ours and Inductor's."""
+    rows = [
+        [
+            row["name"].replace("_", " "),
+            f"{row['bytes'] / 2**20:.0f}",
+            f"{row['over_roofline']:.2f}",
+            f"{row['inductor_over_roofline']:.2f}",
+        ]
+        for row in report["micro"]
+        if "over_roofline" in row
+    ]
+    summary, machine = report["summary"], report["machine"]
+    mean = [
+        "geometric mean",
+        "",
+        f"{summary['time_over_roofline']:.2f}",
+        f"{summary['inductor_over_roofline']:.2f}",
+    ]
+    return [
+        *grid(["function", "MiB moved", "tilewright", "Inductor"], [*rows, mean]),
+        "",
+        f"{machine['gpu']}, torch {machine['torch']}, triton {machine['triton']}, "
+        f"commit {report['commit'][:7]}.",
+    ]
+
+
+def manifolds(report: dict[str, Any]) -> list[str]:
+    """Return one line a figure: ours next to the best other way."""
+    step = report["step"]
+    rows = [
+        [
+            f"training step of expRNN, hidden {step['n']}, 1,000 steps, batch 128",
+            f"{step['ours']:.2f}",
+            f"{min(step['hoisted_eager'], step['cuda_graph']):.1f}",
+            "PyTorch in a CUDA graph",
+        ]
+    ]
+    for row in report["recurrence"]:
+        rows.append(
+            [
+                f"its recurrence, both directions, hidden {row['n']}",
+                f"{row['ours']:.2f}",
+                f"{row['cudnn_tanh']:.1f}",
+                "cuDNN's unconstrained tanh RNN",
+            ]
+        )
+    for row in report["expm"]:
+        count = f"{row['count']:,} x " if row["count"] > 1 else ""
+        rows.append(
+            [
+                f"exponential and its gradient, {count}{row['n']} x {row['n']}",
+                f"{row['ours_both']:.2f}",
+                f"{row['torch_both']:.2f}",
+                "torch.matrix_exp",
+            ]
+        )
+    versions = report["versions"]
+    return [
+        *grid(["float32, no TF32 [ms]", "tilewright", "other", "which"], rows),
+        "",
+        f"{report['gpu']}, torch {versions['torch']}, triton {versions['triton']}; "
+        f"{report['cases']} cases, {len(report['failures'])} failures, commit "
+        f"{report['commit'][:7]}.",
+    ]
+
+
+def grid(heads: list[str], rows: list[list[str]]) -> list[str]:
+    """Return a Markdown table."""
+    lines = [f"| {' | '.join(heads)} |", "| --- |" + " --- |" * (len(heads) - 1)]
+    return [*lines, *(f"| {' | '.join(row)} |" for row in rows)]
+
+
+SECTIONS: dict[str, tuple[str, Callable[[dict[str, Any]], list[str]]]] = {
+    "permute": ("permute_speed_gpu.json", permute),
+    "fusing": ("fusing_gpu.json", fusing),
+    "manifolds": ("manifolds_gpu.json", manifolds),
+}
+"""Marker -> result file, and what makes the table of it."""
+
+
+def main() -> None:
+    """Replace what stands between the markers."""
+    readme = ROOT / "README.md"
+    text = readme.read_text()
+    for name, (file, table) in SECTIONS.items():
+        start = f"<!-- {name}: written by benchmarks/readme.py -->"
+        end = f"<!-- end of {name} -->"
+        before, rest = text.split(start, 1)
+        after = rest.split(end, 1)[1]
+        new = "\n".join(table(json.loads((RESULTS / file).read_text())))
+        text = f"{before}{start}\n\n{new}\n\n{end}{after}"
+    readme.write_text(text)
+
+
+if __name__ == "__main__":
+    main()
