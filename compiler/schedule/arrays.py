@@ -99,6 +99,15 @@ def mutated(node: Node) -> tuple[str, ...]:
     return tuple(node.mutates) if isinstance(node, Extern) else ()
 
 
+def _without_unread(node: Node, alive: set[str]) -> Node:
+    """Return a call that keeps only those of its results that are read."""
+    if not isinstance(node, Extern):
+        return node
+    outputs = tuple(b if b and b.name in alive else None for b in node.outputs)
+    aliases = {n: bases for n, bases in node.aliases.items() if n in alive}
+    return replace(node, outputs=outputs, aliases=aliases)
+
+
 class Storages:
     """Which arrays share memory: a forest of names, one tree for each storage."""
 
@@ -130,7 +139,7 @@ def without_dead(program: Program) -> Program:
     """Return the program without the nodes that nobody can see.
 
     An extern call stays if it may do more than return arrays: where it mutates, and
-    where it returns none.
+    where it returns none. Results of a call that nobody reads become None.
     """
     alive = {name for name in program.outputs if isinstance(name, str)}
     kept: list[Node] = []
@@ -138,6 +147,6 @@ def without_dead(program: Program) -> Program:
         names = [buffer.name for buffer in written(node)]
         seen = any(name in alive for name in names)
         if seen or mutated(node) or not names:
-            kept.append(node)
+            kept.append(_without_unread(node, alive) if seen else node)
             alive.update(reads(node))
     return Program(program.inputs, tuple(kept[::-1]), program.outputs, program.least)

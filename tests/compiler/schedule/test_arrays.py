@@ -83,6 +83,14 @@ def test_dead_nodes_go_and_effects_stay() -> None:
     assert [n for n in nodes if n not in left] == [nodes[1], nodes[4]]
 
 
+def test_results_that_nobody_reads_are_not_kept() -> None:
+    made = (array("a"), array("b"))
+    pair = Extern(made, len, (Reference("x"),), {}, (), {"a": ("x",), "b": ("x",)})
+    (left,) = without_dead(Program((array("x"),), (pair,), ("b",))).nodes
+    assert isinstance(left, Extern)
+    assert left.outputs == (None, made[1]) and left.aliases == {"b": ("x",)}
+
+
 def test_aliases_share_a_storage() -> None:
     view = Alias(array("v"), "x")
     passed = Extern((array("w"),), len, (Reference("v"),), {}, (), {"w": ("v",)})
