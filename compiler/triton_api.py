@@ -326,6 +326,32 @@ def compile_printed(
         return triton.compile(source, target=target, options=options)
 
 
+def prepare_launcher(pointers: int, sizes: int) -> None:
+    """Build what launches kernels of so many arguments, where the release builds it.
+
+    Triton 3.6 has a C compiler build a launcher for each list of argument types, at the
+    first launch; the result depends on the number of pointers only, and is cached on
+    disk. Later releases have one launcher for all kernels.
+
+    Args:
+        pointers: Number of pointer arguments, which come first.
+        sizes: Number of int64 arguments.
+    """
+    from triton.backends.nvidia import driver
+
+    make = getattr(driver, "make_launcher", None)
+    if make is None:
+        return
+    types = dict(enumerate(("*i8",) * pointers + ("i64",) * sizes))
+    driver.compile_module_from_src(
+        src=make({}, types, None),
+        name="__triton_launcher",
+        library_dirs=driver.library_dirs(),
+        include_dirs=driver.include_dirs,
+        libraries=driver.libraries,
+    )
+
+
 def launcher(compiled: Any, device: int) -> Callable[..., None]:
     """Return a function that launches a compiled kernel with little ado.
 

@@ -94,6 +94,11 @@ class TritonKernel:
         types = printed.types, len(printed.symbols)
         return (printed.source, types, printed.num_warps, printed.num_stages)
 
+    @property
+    def arity(self) -> tuple[int, int]:
+        """Number of pointers and of sizes among the arguments."""
+        return len(self.printed.parameters), len(self.printed.symbols)
+
     def __call__(self, *arguments: Any) -> None:
         """Run the kernel on the current stream.
 

@@ -72,7 +72,8 @@ class CompilePool:
 
         Args:
             jobs: ``path`` and ``name`` of a kernel, and ``arguments`` for
-                ``compile_printed``, all of which JSON can carry.
+                ``compile_printed``; or ``launcher``, the arguments for
+                ``prepare_launcher``. JSON can carry all of it.
             own: Compiles the job of a number in this process; None: only the others
                 work, and what they cannot do is :data:`NOT_COMPILED`.
         """

@@ -24,11 +24,16 @@ def main() -> None:
     """Say when it is up, then answer each line of JSON: "" or an error's text."""
     api = Path(__file__).resolve().parents[1] / "triton_api.py"
     compile_printed = load_module(str(api), "compile_printed")
+    prepare_launcher = load_module(str(api), "prepare_launcher")
     print(json.dumps("ready"), flush=True)
     for line in sys.stdin:
         job = json.loads(line)
         try:
-            compile_printed(load_module(job["path"], job["name"]), **job["arguments"])
+            if "launcher" in job:
+                prepare_launcher(*job["launcher"])
+            else:
+                function = load_module(job["path"], job["name"])
+                compile_printed(function, **job["arguments"])
             answer = ""
         except Exception as error:
             answer = f"{type(error).__name__}: {error}"

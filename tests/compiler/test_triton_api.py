@@ -77,3 +77,27 @@ def test_a_launch_that_needs_scratch_memory_goes_through_triton() -> None:
 
     found = _c_launch(Run(), "function", "metadata")(7, "stream", (1, 2))
     assert found == (7, 1, 1, "stream", "function", "metadata", None, None, None, 1, 2)
+
+
+def test_a_launcher_is_built_beforehand_only_where_the_release_builds_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from triton.backends.nvidia import driver
+
+    from compiler.triton_api import prepare_launcher
+
+    built: list[dict[str, object]] = []
+    monkeypatch.delattr(driver, "make_launcher", raising=False)
+    prepare_launcher(2, 1)
+    for name, value in {
+        "make_launcher": lambda constants, types, meta: repr((constants, types, meta)),
+        "compile_module_from_src": lambda **given: built.append(given),
+        "library_dirs": lambda: ["here"],
+        "include_dirs": [],
+        "libraries": [],
+    }.items():
+        monkeypatch.setattr(driver, name, value, raising=False)
+    prepare_launcher(2, 1)
+    (found,) = built
+    assert found["src"] == "({}, {0: '*i8', 1: '*i8', 2: 'i64'}, None)"
+    assert found["name"] == "__triton_launcher"
