@@ -19,8 +19,10 @@ from torch._guards import TracingContext, detect_fake_mode
 from torch._ops import HigherOrderOperator, OpOverload
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.fx.experimental import symbolic_shapes
+from torch.utils import _pytree as pytree
 from torch.utils._sympy import functions as sizes
 
+from .errors import CompileError
 from .ir.expression import Expression
 from .ir.index import Index, add, floordiv, index, maximum, minimum, mod, mul, symbol
 
@@ -370,3 +372,64 @@ def storage_users(tensor: torch.Tensor) -> int:
     storage = tensor.untyped_storage()
     found: int = torch._C._storage_Use_Count(storage._cdata)
     return found
+
+
+def exported_graph(
+    program: torch.export.ExportedProgram,
+) -> tuple[fx.GraphModule, dict[str, torch.Tensor], list[int]]:
+    """Return an exported program's graph, the values of its weights, its outputs.
+
+    Returns:
+        The graph, whose first placeholders are the weights; placeholder's name ->
+        weight; and the numbers of the results that the caller gets.
+
+    Raises:
+        CompileError: The program changes a weight or an argument.
+    """
+    from torch.export.graph_signature import InputKind, OutputKind
+
+    signature = program.graph_signature
+    weights: dict[str, torch.Tensor] = {}
+    for spec in signature.input_specs:
+        if spec.kind == InputKind.USER_INPUT:
+            continue
+        value = program.state_dict.get(spec.target)
+        if value is None:
+            value = program.constants.get(spec.target)
+        if isinstance(value, torch.Tensor):
+            weights[spec.arg.name] = value.detach()
+    outputs = []
+    for number, result in enumerate(signature.output_specs):
+        if result.kind != OutputKind.USER_OUTPUT:
+            raise CompileError(
+                f"a program that changes nothing was needed, it changes "
+                f"{result.target!r}; export it in evaluation mode"
+            )
+        outputs.append(number)
+    return program.graph_module, weights, outputs
+
+
+def treespec_text(spec: Any) -> str:
+    """Return a tree of arguments or results as text."""
+    return str(pytree.treespec_dumps(spec))
+
+
+def flattener(text: str) -> Callable[[Any, Any], list[Any]]:
+    """Return the function from (args, kwargs) to a list, for a tree's text."""
+    spec = pytree.treespec_loads(text)
+
+    def flatten(args: Any, kwargs: Any) -> list[Any]:
+        flat, found = pytree.tree_flatten((args, kwargs))
+        if found != spec:
+            raise TypeError(
+                f"arguments of the exported form were needed: {spec}, got {found}"
+            )
+        return list(flat)
+
+    return flatten
+
+
+def unflattener(text: str) -> Callable[[list[Any]], Any]:
+    """Return the function from a list of results to their tree."""
+    spec = pytree.treespec_loads(text)
+    return lambda results: pytree.tree_unflatten(results, spec)

@@ -57,7 +57,7 @@ def load_library(
         1
     """
     compiler = find_compiler()
-    key = content_key(source, *flags, *libraries, _identity(compiler), _processor())
+    key = content_key(source, *flags, *libraries, _identity(compiler), processor())
     file_name = f"{key}-{name}.so"
 
     def make(path: Path) -> None:
@@ -134,8 +134,8 @@ def _identity(compiler: str) -> str:
 
 
 @cache
-def _processor() -> str:
-    """Return what ``-march=native`` depends on."""
+def processor() -> str:
+    """Return what ``-march=native`` depends on, as text."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:

@@ -37,11 +37,14 @@ class Wrapper:
         source: Its text.
         run: Takes a list of arguments, which it clears, and returns a tuple.
         launches: Number of kernels that a call launches.
+        recipes: Name in the text -> how its value is found again: ``("kernel", name)``,
+            ``("extern", operator)``, ``("runtime", name)``, or ``("value", value)``.
     """
 
     source: str
     run: Callable[[list[Any]], tuple[Any, ...]]
     launches: int
+    recipes: Mapping[str, tuple[str, Any]]
 
 
 def wrap(
@@ -65,12 +68,28 @@ def wrap(
     """
     writer = _Writer(schedule, kernels)
     source = writer.text()
+    run = function_of(source, writer.names, name)
+    return Wrapper(source, run, writer.launches, writer.recipes)
+
+
+def function_of(
+    source: str, names: dict[str, Any], name: str
+) -> Callable[[list[Any]], tuple[Any, ...]]:
+    """Return the function ``run`` that a text defines.
+
+    Args:
+        source: As :class:`Wrapper` has it.
+        names: What the text's names mean.
+        name: Of the file that a traceback shows.
+    """
     file = f"<tilewright {name} {next(_SERIAL)}>"
     code = compile(source, file, "exec")
     lines = source.splitlines(keepends=True)
     linecache.cache[file] = (len(source), None, lines, file)
-    exec(code, writer.names)
-    return Wrapper(source, writer.names["run"], writer.launches)
+    space = {"torch": torch, **names}
+    exec(code, space)
+    run: Callable[[list[Any]], tuple[Any, ...]] = space["run"]
+    return run
 
 
 class _Writer:
@@ -80,6 +99,7 @@ class _Writer:
         self.schedule = schedule
         self.kernels = kernels
         self.names: dict[str, Any] = {"torch": torch}
+        self.recipes: dict[str, tuple[str, Any]] = {}
         self.lines: list[str] = []
         self.launches = 0
         self.arrays: dict[str, Buffer] = {}
@@ -118,7 +138,9 @@ class _Writer:
             self.taken[name] = word
         return self.taken[name]
 
-    def _global(self, name: str, value: Any) -> str:
+    def _global(
+        self, name: str, value: Any, recipe: tuple[str, Any] | None = None
+    ) -> str:
         """Return a name by which the function finds a value."""
         word = "".join(c if c.isalnum() or c == "_" else "_" for c in name)
         if not word.isidentifier() or keyword.iskeyword(word):
@@ -126,7 +148,12 @@ class _Writer:
         while word in self.taken.values() or self.names.get(word, value) is not value:
             word += "_"
         self.names[word] = value
+        self.recipes[word] = recipe or ("value", value)
         return word
+
+    def _runtime(self, name: str) -> str:
+        """Return the name of one of :data:`RUNTIME`."""
+        return self._global(name, RUNTIME[name], ("runtime", name))
 
     # arguments
 
@@ -206,12 +233,12 @@ class _Writer:
         self.launches += 1
         entry = getattr(built, "entry", None)
         if entry is None:
-            call = self._global(kernel.name, built)
+            call = self._global(kernel.name, built, ("kernel", kernel.name))
             self._line(f"{call}({', '.join([*arrays, *sizes])})")
             return
         # a C function of addresses: it is called without a function of Python between
-        call = self._global(kernel.name, entry)
-        fail = self._global("raise_status", raise_status)
+        call = self._global(kernel.name, entry, ("kernel", kernel.name))
+        fail = self._runtime("raise_status")
         addresses = [f"{name}.data_ptr()" for name in arrays]
         text = f"{call}({', '.join([*addresses, *sizes])})"
         self._line(f"if status := {text}: {fail}(status)")
@@ -228,7 +255,7 @@ class _Writer:
             if same_place(buffer, dead):
                 self._line(f"{name} = {old}")
                 return
-            take = self._global("in_the_memory_of", _in_the_memory_of)
+            take = self._runtime("in_the_memory_of")
             self._line(f"{name} = {take}({old}, {shape}, {strides}, {kind})")
             return
         self._line(f"{name} = {self._empty(buffer, shape, strides)}")
@@ -236,12 +263,12 @@ class _Writer:
     def _empty(self, buffer: Buffer, shape: str, strides: str) -> str:
         kind = self._dtype(buffer.dtype)
         if buffer.device == "cpu":
-            make = self._global("empty_strided_cpu", torch_api.empty_strided_cpu)
+            make = self._runtime("empty_strided_cpu")
             return f"{make}({shape}, {strides}, {kind})"
         device = self._global(
             buffer.device.replace(":", "_"), torch.device(buffer.device)
         )
-        make = self._global("empty_strided", torch.empty_strided)
+        make = self._runtime("empty_strided")
         return f"{make}({shape}, {strides}, dtype={kind}, device={device})"
 
     def _alias(self, step: Alias) -> None:
@@ -252,13 +279,17 @@ class _Writer:
         shown = self._name(step.base)
         if buffer.dtype != base.dtype:
             shown += f".view({self._dtype(buffer.dtype)})"
-        view = self._global("reinterpret_tensor", torch_api.reinterpret_tensor)
+        view = self._runtime("reinterpret_tensor")
         shape, strides = self._tuple(buffer.shape), self._tuple(buffer.strides)
         name = self._name(buffer.name)
         self._line(f"{name} = {view}({shown}, {shape}, {strides}, {more})")
 
     def _extern(self, step: Extern) -> None:
-        call = self._global(_target_name(step.target), extern.quick(step.target))
+        target = step.target
+        recipe = None
+        if torch_api.is_overload(target):
+            recipe = ("extern", torch_api.overload_name(target))
+        call = self._global(_target_name(target), extern.quick(target), recipe)
         arguments = [self.argument(value) for value in step.args]
         arguments += [f"{k}={self.argument(v)}" for k, v in step.kwargs.items()]
         text = f"{call}({', '.join(arguments)})"
@@ -270,7 +301,7 @@ class _Writer:
             self._line(f"{names[0]} = {text}")
         else:
             if alone is None:
-                several = self._global("several", extern.several)
+                several = self._runtime("several")
                 text = f"{several}({text})"
             comma = "," if len(names) == 1 else ""
             self._line(f"{', '.join(names)}{comma} = {text}")
@@ -286,7 +317,7 @@ class _Writer:
             return
         if buffer.name not in self.read:
             return
-        settle = self._global("settled", extern.settled)
+        settle = self._runtime("settled")
         name = self._name(buffer.name)
         shape, strides = self._tuple(buffer.shape), self._tuple(buffer.strides)
         self._line(f"{name} = {settle}({name}, {shape}, {strides})")
@@ -354,6 +385,18 @@ def _in_the_memory_of(
         return torch_api.reinterpret_tensor(old, shape, strides, 0)
     fresh = torch.empty((0,), dtype=dtype, device=old.device)
     return fresh.set_(old.untyped_storage(), 0, shape, strides)
+
+
+RUNTIME: dict[str, Callable[..., Any]] = {
+    "empty_strided": torch.empty_strided,
+    "empty_strided_cpu": torch_api.empty_strided_cpu,
+    "in_the_memory_of": _in_the_memory_of,
+    "raise_status": raise_status,
+    "reinterpret_tensor": torch_api.reinterpret_tensor,
+    "settled": extern.settled,
+    "several": extern.several,
+}
+"""Functions of the runtime that a wrapper's text may call."""
 
 
 def same_place(fresh: Buffer, dead: Buffer) -> bool:
