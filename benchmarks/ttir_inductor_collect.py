@@ -46,7 +46,8 @@ class Block(nn.Module):
         """Return x scaled to unit mean square."""
         wide = x.float()
         scale = torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + 1e-6)
-        return (wide * scale).to(x.dtype) * self.norms[index]
+        scaled: torch.Tensor = (wide * scale).to(x.dtype) * self.norms[index]
+        return scaled
 
     def rotate(self, x: torch.Tensor) -> torch.Tensor:
         """Return x with pairs rotated by their position."""
@@ -70,7 +71,8 @@ class Block(nn.Module):
         weights = scores.masked_fill(~mask, float("-inf")).softmax(-1)
         x = x + self.out((weights @ v).transpose(1, 2).reshape(x.shape))
         y = self.norm(x, 1)
-        return x + self.down(functional.silu(self.gate(y)) * self.up(y))
+        added: torch.Tensor = self.down(functional.silu(self.gate(y)) * self.up(y))
+        return x + added
 
 
 class Residual(nn.Module):
@@ -86,7 +88,8 @@ class Residual(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return the block's output."""
         y = self.act(self.norms[0](self.first(x)))
-        return self.act(x + self.norms[1](self.second(y)))
+        found: torch.Tensor = self.act(x + self.norms[1](self.second(y)))
+        return found
 
 
 class Labelled(nn.Module):
@@ -161,7 +164,10 @@ def models() -> dict[str, tuple[nn.Module, Callable[[], torch.Tensor]]]:
             ),
             lambda: torch.randn(50, 300, device="cuda", requires_grad=True),
         ),
-        "language": (Labelled(), lambda: torch.randint(0, 1000, (3, 65), device="cuda")),
+        "language": (
+            Labelled(),
+            lambda: torch.randint(0, 1000, (3, 65), device="cuda"),
+        ),
         "unet": (Pooled(), lambda: torch.randn(2, 3, 30, 30, device="cuda")),
         "losses": (
             Losses(),

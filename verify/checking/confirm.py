@@ -38,6 +38,7 @@ class Candidate:
         grid: Axis -> number of programs.
         sizes: Buffer -> number of elements.
         contents: Buffer -> offset -> integer.
+        markers: Integers that buffers hold here and there.
     """
 
     values: dict[Term, Any]
@@ -45,6 +46,7 @@ class Candidate:
     grid: dict[str, int]
     sizes: dict[str, int]
     contents: dict[str, dict[int, int]] = field(default_factory=dict)
+    markers: tuple[int, ...] = ()
 
     def program(self, setting: Setting, mark: str = "") -> dict[str, int]:
         """Return the program ids; of the second copy with ``mark``."""
@@ -61,7 +63,7 @@ def smallest(
     setting: Setting, formulas: Sequence[Term]
 ) -> dict[Term, int | bool] | None:
     """Return values that satisfy formulas, with sizes as small as is found quickly."""
-    symbols = [t for t in setting.names.values() if t.kind == "symbol"]
+    symbols = sizes_of(setting)
     for cap in CAPS:
         limits = []
         if cap is not None:
@@ -74,6 +76,12 @@ def smallest(
         if isinstance(answer, dict):
             return answer
     return None
+
+
+def sizes_of(setting: Setting) -> list[Term]:
+    """Return the free sizes, each once."""
+    found = {node: None for term in setting.names.values() for node in symbols_of(term)}
+    return [node for node in found if node.sort == INT]
 
 
 def candidate_of(setting: Setting, values: Mapping[Term, Any]) -> Candidate:
@@ -119,9 +127,15 @@ def memory_for(setting: Setting, candidate: Candidate) -> GuardedMemory:
 
     def initial(buffer: str, offsets: Any) -> Any:
         cells = candidate.contents.get(buffer, {})
+
+        def plain(offset: int) -> int:
+            if candidate.markers and offset % 2 == 0:
+                return candidate.markers[offset // 2 % len(candidate.markers)]
+            return lows.get(buffer, offset * 7919 % 5)
+
         base = np.asarray(
             [
-                cells.get(int(o), lows.get(buffer, int(o) * 7919 % 5))
+                cells[int(o)] if int(o) in cells else plain(int(o))
                 for o in np.asarray(offsets).flat
             ],
             dtype=object,
@@ -380,7 +394,7 @@ def hole(setting: Setting, finding: Finding, name: str) -> Finding:
 
 def small_launches(setting: Setting, name: str) -> Iterator[Candidate]:
     """Yield launches small enough to run all programs."""
-    symbols = [t for t in setting.names.values() if t.kind == "symbol"]
+    symbols = sizes_of(setting)
     memory = setting.memories[name]
     apart = [invert(equal(a, b)) for i, a in enumerate(symbols) for b in symbols[:i]]
     block = max(
@@ -397,12 +411,13 @@ def small_launches(setting: Setting, name: str) -> Iterator[Candidate]:
         + [at_most(constant(low), extent) for extent in memory.shape]
         for low, cap in ((1, 8), (2, 40), (5, 80), (17, 200))
     ]
-    # a size beyond a block shows what the second iteration does
-    tries += [
-        [at_most(constant(block + 1), s), at_most(s, constant(2 * block + 9))]
-        for s in symbols
-        if s.high is None or s.high > block
-    ]
+    # sizes near a block, and beyond, show what a second iteration does
+    for low, high in ((block // 2 + 1, block), (block + 1, 2 * block + 9)):
+        tries += [
+            [at_most(constant(low), s), at_most(s, constant(high))]
+            for s in symbols
+            if s.high is None or s.high >= low
+        ]
     launches = 0
     for limits in tries:
         limits.append(at_most(memory.size, constant(MOST_ELEMENTS)))

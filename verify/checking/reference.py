@@ -13,6 +13,7 @@ nothing, and stays open.
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -237,10 +238,12 @@ def _tried(
     )
     if not name:
         return Unknown(reason)
-    for candidate in small_launches(setting, name):
+    for candidate in with_markers(setting, small_launches(setting, name)):
         try:
             found, wanted = _written(setting, candidate), expected(candidate)
         except RunError as error:
+            if candidate.markers:
+                continue  # an index buffer that may not hold a marker
             return Unknown(f"{reason}; a launch cannot be run: {error}")
         tried += 1
         different = _first_difference(found, wanted)
@@ -265,6 +268,26 @@ def _tried(
             )
         )
     return Unknown(f"{reason}; {tried} small launches agree")
+
+
+def with_markers(
+    setting: Setting, candidates: Iterator[Candidate]
+) -> Iterator[Candidate]:
+    """Yield each launch, and once more with index buffers that hold markers.
+
+    A marker is a scalar that is a fixed number, or a negative constant, such as
+    ``ignore_index``.
+    """
+    markers = tuple(
+        int(term.args[0])
+        for name, term in setting.names.items()
+        if term.kind == "const"
+        and (name in setting.program.scalars or term.args[0] < 0)
+    )
+    for candidate in candidates:
+        yield candidate
+        if markers:
+            yield replace(candidate, markers=markers)
 
 
 def _written(setting: Setting, candidate: Candidate) -> Outcome:
