@@ -1,0 +1,141 @@
+"""How many of the kernels that Inductor generated are proved?
+
+    python benchmarks/ttir_inductor.py FOLDER/inductor.jsonl.gz \
+        --json benchmarks/results/ttir_inductor.json
+
+The texts come from ``ttir_inductor_collect.py``, which runs on a machine with a GPU.
+Inductor compiles for fixed sizes, so sizes and grid are numbers here: the statement is
+about all programs and lanes of that launch, and about any contents of memory. Two
+parameters at one address are one memory. Times are processor time.
+"""
+
+import argparse
+import gzip
+import json
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from algebra.verdict import Proved, Refuted
+from benchmarks.ttir_liger import commit, details
+from verify.checking.arguments import Argument, Buffer, Scalar, dtype_name
+from verify.checking.check import check
+from verify.checking.report import verdict_name
+
+CORE = ("in_bounds", "no_wrap", "write_once", "no_race")
+
+
+def arguments_of(record: dict[str, Any]) -> dict[str, Argument]:
+    """Return the arguments of a recorded launch."""
+    found: dict[str, Argument] = {}
+    addresses: dict[int, str] = {}
+    sizes = {
+        name: 1
+        + sum(
+            (size - 1) * step
+            for size, step in zip(one["shape"], one["strides"], strict=True)
+        )
+        for name, one in record["arguments"].items()
+        if "shape" in one
+    }
+    order = sorted(record["arguments"], key=lambda n: -sizes.get(n, 0))
+    for name in order:
+        one = record["arguments"][name]
+        if "shape" in one:
+            size = 0 if 0 in one["shape"] else sizes[name]
+            shared = addresses.get(one["address"]) if size else None
+            addresses.setdefault(one["address"], name)
+            found[name] = Buffer(dtype_name(one["dtype"]), size, same_as=shared)
+        elif isinstance(one["value"], float):
+            found[name] = Scalar("fp32")
+        else:
+            value = int(one["value"])
+            kind = "i32" if abs(value) < 2**31 else "i64"
+            found[name] = Scalar(kind, value, value)
+    return found
+
+
+def examine(record: dict[str, Any], budget: float) -> dict[str, Any]:
+    """Check one kernel."""
+    started = time.process_time()
+    report = check(
+        record["ttir"], arguments_of(record), grid=tuple(record["grid"]), budget=budget
+    )
+    seconds = time.process_time() - started
+    found: dict[str, Any] = {
+        "model": record["model"],
+        "kernel": record["kernel"],
+        "lines": record["ttir"].count("\n"),
+        "verdict": verdict_name(report.verdict),
+        "core": all(isinstance(report[o], Proved) for o in CORE),
+        "condition": report.precondition,
+        "cpu_seconds": round(seconds, 4),
+    }
+    if not isinstance(report.verdict, Proved):
+        found["detail"] = details(report)
+    if any(isinstance(v, Refuted) for v in report.verdicts.values()):
+        found["refuted"] = [
+            o for o, v in report.verdicts.items() if isinstance(v, Refuted)
+        ]
+    return found
+
+
+def main() -> int:
+    """Check, print, write, and return the exit code."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("texts", type=Path)
+    parser.add_argument("--budget", type=float, default=12.0)
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--commit", help="recorded where git is not at hand")
+    options = parser.parse_args()
+    with gzip.open(options.texts, "rt") as file:
+        inputs = [json.loads(line) for line in file]
+    records = []
+    for one in inputs:
+        try:
+            record = examine(one, options.budget)
+        except ValueError as error:
+            record = {
+                "model": one["model"],
+                "kernel": one["kernel"],
+                "verdict": "unknown",
+                "core": False,
+                "detail": {"error": str(error)[:300]},
+            }
+        records.append(record)
+        note = record.get("condition") or str(record.get("detail", ""))[:160]
+        print(f"{one['model']:<16} {one['kernel'][:60]:<60} {record['verdict']} {note}")
+    times = sorted(r["cpu_seconds"] for r in records if "cpu_seconds" in r)
+    versions = options.texts.parent / "versions.json"
+    result = {
+        "question": "How many of the kernels that Inductor generated are proved?",
+        "command": "python benchmarks/ttir_inductor.py",
+        "commit": options.commit or commit(),
+        "collected": json.loads(versions.read_text()) if versions.exists() else {},
+        "models": len({r["model"] for r in records}),
+        "cases": len(records),
+        "verdicts": dict(Counter(r["verdict"] for r in records)),
+        "proved_share": round(
+            sum(r["verdict"] == "proved" for r in records) / max(1, len(records)), 4
+        ),
+        "core_share": round(sum(r["core"] for r in records) / max(1, len(records)), 4),
+        "cpu_seconds": {
+            "p50": times[len(times) // 2],
+            "p95": times[int(len(times) * 0.95)],
+            "max": times[-1],
+        },
+        "kernels": records,
+    }
+    print(json.dumps({k: v for k, v in result.items() if k != "kernels"}, indent=1))
+    if options.json:
+        options.json.write_text(json.dumps(result, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
