@@ -5,7 +5,7 @@ the user's line and the reason.
 """
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -13,9 +13,10 @@ import torch
 from compiler.errors import CompileError, FallbackWarning
 from compiler.ir.evaluate import run_kernel
 from compiler.ir.expression import Expression, leaves
+from compiler.ir.form import form_of
 from compiler.ir.kernel import Kernel, Prefix, Reduction
 from compiler.options import Options
-from compiler.runtime.built import Built
+from compiler.runtime.built import Built, Shared
 
 Builder = Callable[[Sequence[Kernel], Options], Mapping[str, Built]]
 
@@ -73,7 +74,7 @@ def device_type(kernel: Kernel) -> str:
 def build_kernels(
     kernels: Sequence[Kernel], options: Options, refuted: frozenset[str] = frozenset()
 ) -> dict[str, Built]:
-    """Return kernel's name -> what runs it.
+    """Return kernel's name -> what runs it; equal kernels are compiled once.
 
     Args:
         kernels: All kernels of a schedule.
@@ -84,13 +85,22 @@ def build_kernels(
         CompileError: A kernel cannot be built and ``fallback`` is off.
     """
     found: dict[str, Built] = {}
+    first: dict[Hashable, Kernel] = {}
+    twins: list[tuple[str, str, dict[str, str]]] = []
+    for kernel in kernels:
+        if kernel.name in refuted:
+            continue
+        form = form_of(kernel)
+        other = first.setdefault(form.key, kernel)
+        if other is not kernel:
+            names = dict(zip(other.buffers, form.arrays, strict=True))
+            twins.append((kernel.name, other.name, names))
     for device in sorted({device_type(kernel) for kernel in kernels}):
-        wanted = [
-            kernel
-            for kernel in kernels
-            if device_type(kernel) == device and kernel.name not in refuted
-        ]
+        wanted = [k for k in first.values() if device_type(k) == device]
         found.update(_built(wanted, options, device))
+    for name, other_name, names in twins:
+        if other_name in found:
+            found[name] = Shared(found[other_name], names)
     for kernel in kernels:
         if kernel.name not in found:
             found[kernel.name] = Evaluated(kernel)

@@ -12,8 +12,9 @@ from compiler.ir.expression import Expression, make
 from compiler.ir.index import digit, index, symbol
 from compiler.ir.kernel import Kernel, Store
 from compiler.ir.node import Axis, Buffer
+from compiler.ir.scalar import apply, load
 from compiler.options import Options
-from compiler.runtime.built import Built
+from compiler.runtime.built import Built, Shared
 
 
 def doubling(name: str, extent: Expression | int = 4, device: str = "cpu") -> Kernel:
@@ -69,7 +70,7 @@ def test_the_others_run_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     builder = refusing("two", error=NotImplementedError("a shape"))
     monkeypatch.setattr(module, "_builder", lambda device: builder)
     with pytest.warns(FallbackWarning, match=r"kernel two \(from model.py:7\).*shape"):
-        found = build_kernels([doubling("one"), doubling("two")], Options())
+        found = build_kernels([doubling("one", 5), doubling("two")], Options())
     assert set(found) == {"one", "two"}
     run(found["two"])
 
@@ -79,7 +80,7 @@ def test_a_missing_compiler_is_reported_once(monkeypatch: pytest.MonkeyPatch) ->
     builder = refusing("one", "two", error=error)
     monkeypatch.setattr(module, "_builder", lambda device: builder)
     with pytest.warns(FallbackWarning, match="a C.. compiler was needed") as caught:
-        build_kernels([doubling("one"), doubling("two")], Options())
+        build_kernels([doubling("one", 5), doubling("two")], Options())
     assert len(caught) == 1
 
 
@@ -93,3 +94,30 @@ def test_without_fallback_it_is_an_error(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_the_device_of_a_kernel() -> None:
     assert device_type(doubling("k")) == "cpu"
     assert device_type(doubling("k", device="cuda:0")) == "cuda"
+
+
+def test_equal_kernels_are_built_once() -> None:
+    digit_x = digit("x0")
+
+    def negate(name: str, source: str, target: str) -> Kernel:
+        value = apply("neg", load(source, (digit_x,), "float32"))
+        stored = Store(target, (digit_x,), value, False)
+        extent = (index(4),)
+        arrays = {
+            n: Buffer(n, "float32", extent, "cpu", (index(1),))
+            for n in (source, target)
+        }
+        return Kernel(name, (Axis(digit_x, index(4)),), (), (stored,), arrays)
+
+    built = build_kernels(
+        [negate("first", "a", "b"), negate("second", "c", "d")], Options()
+    )
+    assert isinstance(built["second"], Shared)
+    assert built["second"].built is built["first"]
+    names = dict(
+        zip(built["first"].parameters, built["second"].parameters, strict=True)
+    )
+    assert names == {"a": "c", "b": "d"}
+    x, y = torch.arange(4.0), torch.empty(4)
+    built["second"](*(x if n == "c" else y for n in built["second"].parameters))
+    assert torch.equal(y, -x)
