@@ -40,9 +40,11 @@ def interpreted(kernel: Any) -> Any:
     for name, value in module.items():
         if isinstance(value, triton.JITFunction) and value.fn.__globals__ is module:
             space[name] = interpret(value)
+    # inline assembly, which the interpreter has not
     if "exp2_flushed" in space:
-        # inline assembly, which the interpreter has not
         space["exp2_flushed"] = lambda x: triton.language.exp2(x)
+    if "inverse_fast" in space:
+        space["inverse_fast"] = lambda x: 1.0 / x
     if "libdevice" in module:
         space["libdevice"] = _InterpretedMath()
     return interpret(kernel)

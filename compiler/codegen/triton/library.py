@@ -23,6 +23,14 @@ def exp2_flushed(x):
 
 
 @triton.jit
+def inverse_fast(x):
+    """Return 1 / x of float32 within 1 ulp for 1 <= x; beyond 2**126 that is 0."""
+    return tl.inline_asm_elementwise(
+        "rcp.approx.ftz.f32 $0, $1;", "=f,f", [x], tl.float32, is_pure=True, pack=1
+    )
+
+
+@triton.jit
 def exp_fast(x):
     """Return exp(x) of float32, off by at most (abs(x) + 5) * 2**-24 of itself."""
     return exp2_flushed(x * 1.4426950408889634)
@@ -213,19 +221,6 @@ def last_smallest(a, i, b, j):
     """Combine running minima: NaN stays, ties go to the later one."""
     right = (b <= a) & (a == a) | (b != b)
     return tl.where(right, b, a), tl.where(right, j, i)
-
-
-@triton.jit
-def welford_combine(mean, squares, count, other_mean, other_squares, other_count):
-    """Combine means, sums of squared deviations and counts of two sets."""
-    delta = other_mean - mean
-    total = count + other_count
-    share = tl.where(total == 0, 0.0, tl.fdiv(other_count, total))
-    return (
-        mean + delta * share,
-        squares + other_squares + delta * delta * count * share,
-        total,
-    )
 
 
 @triton.jit

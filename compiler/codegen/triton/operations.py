@@ -58,14 +58,24 @@ def _divide(emitter: "Emitter", node: Expression, args: list[str]) -> str:
     coarse = emitter.is_coarse(node)
     if coarse and inverse is not None:
         return f"{args[0]} * {inverse}"
-    if coarse and divisor.op == "add" and any(a.op == "exp" for a in divisor.args):
-        return f"{args[0]} / {args[1]}"
+    if coarse and _is_one_plus_exp(divisor):
+        return f"{args[0]} * {emitter.function('inverse_fast')}({args[1]})"
     if inverse is not None:
         name = emitter.function("quotient_by")
         return f"{name}({args[0]}, {args[1]}, {inverse})"
     if node.dtype == "float64":
         return f"{args[0]} / {args[1]}"
     return f"tl.div_rn({args[0]}, {args[1]})"
+
+
+def _is_one_plus_exp(value: Expression) -> bool:
+    """Return whether a value is at least 1 as the divisor of a sigmoid is."""
+    if value.op != "add":
+        return False
+    for one, exponential in (value.args, value.args[::-1]):
+        if one.op == "constant" and float(str(one.data)) >= 1:
+            return exponential.op == "exp"
+    return False
 
 
 def _floordiv(emitter: "Emitter", node: Expression, args: list[str]) -> str:

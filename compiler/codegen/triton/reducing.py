@@ -45,7 +45,6 @@ def _combiner(emitter: Emitter, kind: str, dtype: str) -> str:
         "xor": "xor_combine",
         "argmax": "first_greatest",
         "argmin": "first_smallest",
-        "welford": "welford_combine",
         "online_softmax": "softmax_combine",
     }.get(kind)
     if name is None:
@@ -327,6 +326,20 @@ def _welford_step(emitter: Emitter, text: str, loop: Loop, inside: str) -> None:
     emitter.line(f"{mean} = {moved}")
 
 
+def _finish_welford(emitter: Emitter, stage: Reduction, loop: Loop) -> None:
+    """Print the moments of all lanes from those of each: sums, as for single values."""
+    dtype = stage.values[0].dtype
+    means, squares, steps = loop.names
+    each = _welford_counts(emitter, steps, dtype)
+    total, mean, moved = (emitter.name(word) for word in ("count", "mean", "apart"))
+    emitter.line(f"{total} = {_count(emitter, dtype)}")
+    weighted = reduce_text(emitter, f"{means} * {each}", "sum", dtype)
+    emitter.line(f"{mean} = {weighted} / tl.maximum({total}, 1.0)")
+    emitter.line(f"{moved} = {means} - {mean}")
+    whole = f"tl.fma({moved} * {each}, {moved}, {squares})"
+    _bind(emitter, stage, [mean, reduce_text(emitter, whole, "sum", dtype), total])
+
+
 def _welford_counts(emitter: Emitter, count: str, dtype: str) -> str:
     """Print how many values each lane took: one less where the last tile ends early."""
     reduced = emitter.plan.reduced
@@ -350,10 +363,10 @@ def finish(emitter: Emitter, stage: Reduction, loop: Loop) -> None:
         found = reduce_text(emitter, loop.names[0], extreme, "int32")
         _bind(emitter, stage, [f"{found} != 0"])
         return
-    lanes = list(loop.names)
     if kind == "welford":
-        lanes[2] = _welford_counts(emitter, lanes[2], dtype)
-    results = reduce_tile(emitter, stage, lanes)
+        _finish_welford(emitter, stage, loop)
+        return
+    results = reduce_tile(emitter, stage, list(loop.names))
     if kind in ("argmax", "argmin"):
         results = [f"{results[1]}.to(tl.int64)"]
     if kind == "online_softmax":
