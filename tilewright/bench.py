@@ -102,7 +102,7 @@ def survey(
                 "eager": view.contiguous,
             }
             if compiled:
-                torch._dynamo.reset()
+                torch.compiler.reset()
                 made = torch.compile(_contiguous, dynamic=False)
                 actions["torch.compile"] = _call(made, view)
             wanted = view.contiguous().view(-1)

@@ -1,3 +1,6 @@
+import re
+from pathlib import Path
+
 import pytest
 import torch
 
@@ -69,3 +72,22 @@ def test_graphs_are_counted() -> None:
     torch_api.forget_counts()
     torch.compile(torch.sin, backend="eager")(torch.zeros(2))
     assert torch_api.captured_graphs() == 1
+
+
+INTERNALS = re.compile(
+    r"^\s*(from|import) torch(\.\w+)*\._\w|^\s*from torch(\.\w+)* import _\w"
+    r"|^\s*from torch\.fx\.experimental|\btorch\._(?!pytree)\w+\."
+)
+
+
+def test_nobody_else_touches_the_internals(repository: Path) -> None:
+    found = [
+        f"{path.relative_to(repository)}:{number}"
+        for package in ("compiler", "tilewright")
+        for path in sorted((repository / package).rglob("*.py"))
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if path.name != "torch_api.py" and INTERNALS.search(line)
+    ]
+    assert not found
+    assert INTERNALS.search("from torch._dynamo import config")
+    assert INTERNALS.search("    torch._dynamo.reset()")
