@@ -5,8 +5,8 @@ operators run; a warning names the reason and, where it is known, the user's lin
 """
 
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -14,6 +14,8 @@ from torch import fx
 
 from algebra.verdict import Refuted
 from compiler.errors import CompileError, FallbackWarning
+from compiler.ir.expression import Expression
+from compiler.ir.form import form_of
 from compiler.ir.kernel import Kernel, Schedule
 from compiler.ir.node import Buffer
 from compiler.options import Options
@@ -114,7 +116,7 @@ def _product(
     certificates: tuple[Certificate, ...] = ()
     if options.certify and validator is not None:
         with trace.step("certify"):
-            certificates = tuple(validator(kernels, schedule.least))
+            certificates = _certified(kernels, schedule.least, validator)
     refuted = _refuted(certificates, kernels)
     with trace.step("build"):
         built = build_kernels(kernels, options, refuted)
@@ -126,6 +128,24 @@ def _product(
     trace.write("wrapper.py", wrapper.source)
     trace.facts.update(summarise(schedule, built, certificates))
     return Product(wrapper, schedule, certificates)
+
+
+def _certified(
+    kernels: Sequence[Kernel], least: Mapping[Expression, int], validator: Validator
+) -> tuple[Certificate, ...]:
+    """Return a certificate for each kernel; kernels of one form are checked once."""
+    forms = [form_of(kernel).key for kernel in kernels]
+    first: dict[Hashable, Kernel] = {}
+    for form, kernel in zip(forms, kernels, strict=True):
+        first.setdefault(form, kernel)
+    checked = validator(list(first.values()), least)
+    found = dict(zip(first, checked, strict=True))
+    return tuple(
+        found[form]
+        if found[form].kernel == kernel.name
+        else replace(found[form], kernel=kernel.name, seconds=0.0)
+        for form, kernel in zip(forms, kernels, strict=True)
+    )
 
 
 def _refuted(
