@@ -1,3 +1,4 @@
+import pytest
 import torch
 import triton
 import triton.language as tl
@@ -22,3 +23,18 @@ def test_a_wrappers_kernel_is_proved_for_all_sizes() -> None:
     report = check_recorded(*found)
     assert isinstance(report.verdict, Proved), report
     assert {"stride == n", "n <= 64"} <= set(report.assumptions)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", ["softmax_single", "swiglu", "layer_norm", "rope", "tvd_none", "jsd"]
+)
+def test_kernels_of_a_library_are_proved(name: str) -> None:
+    pytest.importorskip("liger_kernel")
+    from benchmarks.liger_launches import SIZES, cases, launches
+
+    first, second = (launches(cases()[name], *size)[0] for size in SIZES)
+    assert first and len(first) == len(second)
+    for one, other in zip(first, second, strict=True):
+        report = check_recorded(one, other)
+        assert isinstance(report.verdict, Proved), report
