@@ -1,6 +1,6 @@
 """Which operators are taken apart before lowering, and which are kept whole."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -26,7 +26,6 @@ _KEPT = (
     aten.floor_divide,
     aten.index_add,
     aten.linspace,
-    aten.roll,
     aten.rsub,
     aten.square,
     aten.sgn,
@@ -81,10 +80,28 @@ _ADDED = (
     aten.grid_sampler_2d,
     aten.ldexp,
     aten.upsample_bicubic2d,
+    aten.upsample_nearest2d,
     aten.upsample_bilinear2d,
     aten.native_group_norm_backward,
 )
 """Are taken apart, though they belong to core ATen."""
+
+
+def _rolled(x: torch.Tensor, shifts: Any, dims: Any = ()) -> torch.Tensor:
+    """Return a roll made as eager mode makes it, so that strides are the same."""
+    if x.numel() == 0:
+        return x.clone()
+    if not dims:
+        flat = _rolled(x.contiguous().view(x.numel()), shifts, (0,))
+        return flat.view(x.shape)
+    if x.device.type != "cpu":
+        x = x.contiguous()
+    for shift, dim in zip(shifts, dims, strict=True):
+        size = x.shape[dim]
+        start = (size - shift) % size
+        first, last = x.narrow(dim, start, size - start), x.narrow(dim, 0, start)
+        x = torch.cat((first, last), dim)
+    return x
 
 
 def decompositions() -> dict[Any, Callable[..., Any]]:
@@ -95,22 +112,8 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
     """
     table: dict[Any, Callable[..., Any]] = dict(core_decompositions())
     table.update(decompositions_of(_ADDED))
+    table[aten.roll.default] = _rolled
     for packet in (*_CALLED, *_KEPT):
         for overload in packet.overloads():
             table.pop(getattr(packet, overload), None)
-    table[aten.roll.default] = _strided_roll
     return table
-
-
-def _strided_roll(x: torch.Tensor, shifts: Any, dims: Sequence[int] = ()) -> Any:
-    """Roll in the order of memory, where PyTorch's fake result has other strides.
-
-    Eager mode keeps the strides of a dense array, the fake result is contiguous.
-    """
-    strides = x.stride()
-    order = sorted(range(x.dim()), key=lambda dim: -strides[dim])
-    if x.is_contiguous() or not dims or not x.permute(order).is_contiguous():
-        return NotImplemented
-    moved = [order.index(dim % x.dim()) for dim in dims]
-    rolled = x.permute(order).roll(shifts, moved)
-    return rolled.permute([order.index(dim) for dim in range(x.dim())])

@@ -172,6 +172,7 @@ class _Lowering:
             if function is None:
                 raise NotLowered(f"{target} has no lowering")
             _dense(builder.result)
+            _dense([arg.meta.get("val") for arg in node.all_input_nodes])
             args, kwargs = self._argument(node.args), self._argument(node.kwargs)
             if target is aten.as_strided.default:
                 result: Any = self.storage.restrided(node)
@@ -305,6 +306,10 @@ def _dense(result: Any) -> None:
             raise NotLowered(f"the layout {value.layout}")
         if isinstance(value, torch.Tensor) and value.device.type == "meta":
             raise NotLowered("a tensor without memory")
+        if isinstance(value, torch.Tensor):
+            dtype = str(value.dtype).removeprefix("torch.")
+            if dtype not in VALUE_TYPES:
+                raise NotLowered(f"the type {dtype}")
 
 
 def _source(node: fx.Node) -> str:

@@ -13,7 +13,7 @@ Tensors = Callable[..., st.SearchStrategy[torch.Tensor]]
 
 
 @given(data=st.data())
-@settings(max_examples=10)
+@settings(max_examples=5)
 def test_gathers(
     agree: Callable[..., Any], tensors_of: Tensors, data: st.DataObject
 ) -> None:
@@ -42,7 +42,7 @@ def test_gathers(
 
 
 @given(data=st.data())
-@settings(max_examples=10)
+@settings(max_examples=5)
 def test_scatters(
     agree: Callable[..., Any], tensors_of: Tensors, data: st.DataObject
 ) -> None:

@@ -9,7 +9,7 @@ Tensors = Callable[..., st.SearchStrategy[torch.Tensor]]
 
 
 @given(data=st.data())
-@settings(max_examples=8)
+@settings(max_examples=4)
 def test_concatenation(
     agree: Callable[..., Any], tensors_of: Tensors, data: st.DataObject
 ) -> None:
@@ -21,7 +21,7 @@ def test_concatenation(
 
 
 @given(data=st.data())
-@settings(max_examples=8)
+@settings(max_examples=4)
 def test_padding_and_writes_into_parts(
     agree: Callable[..., Any], tensors_of: Tensors, data: st.DataObject
 ) -> None:

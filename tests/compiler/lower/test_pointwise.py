@@ -40,7 +40,7 @@ UNARY: dict[str, tuple[Callable[..., Any], tuple[torch.dtype, ...]]] = {
 
 
 @given(data=st.data())
-@settings(max_examples=10)
+@settings(max_examples=5)
 def test_functions_of_one_operand(
     agree: Callable[..., Any],
     tensors_of: Callable[..., st.SearchStrategy[torch.Tensor]],
@@ -86,7 +86,7 @@ BINARY: dict[str, tuple[Callable[..., Any], tuple[torch.dtype, ...]]] = {
 
 
 @given(data=st.data())
-@settings(max_examples=10)
+@settings(max_examples=5)
 def test_functions_of_two_operands_of_two_types(
     agree: Callable[..., Any],
     tensors_of: Callable[..., st.SearchStrategy[torch.Tensor]],
@@ -119,7 +119,7 @@ NUMBERED: dict[str, Callable[..., Any]] = {
 
 
 @given(data=st.data())
-@settings(max_examples=6)
+@settings(max_examples=3)
 def test_a_number_beside_a_tensor(
     agree: Callable[..., Any],
     tensors_of: Callable[..., st.SearchStrategy[torch.Tensor]],

@@ -30,7 +30,7 @@ DIMS: tuple[tuple[Callable[..., Any], tuple[torch.dtype, ...]], ...] = (
 
 
 @given(data=st.data())
-@settings(max_examples=16)
+@settings(max_examples=8)
 def test_reductions_over_dims(
     agree: Callable[..., Any], tensors_of: Tensors, data: st.DataObject
 ) -> None:
@@ -50,7 +50,7 @@ def test_reductions_over_dims(
 
 
 @given(data=st.data())
-@settings(max_examples=6)
+@settings(max_examples=3)
 def test_reductions_of_all(
     agree: Callable[..., Any], tensors_of: Tensors, data: st.DataObject
 ) -> None:
@@ -65,7 +65,7 @@ def test_reductions_of_all(
 
 
 @given(data=st.data())
-@settings(max_examples=8)
+@settings(max_examples=4)
 def test_moments_and_norms(
     agree: Callable[..., Any], tensors_of: Tensors, data: st.DataObject
 ) -> None:

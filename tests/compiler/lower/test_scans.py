@@ -10,7 +10,7 @@ INTEGERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
 
 
 @given(data=st.data())
-@settings(max_examples=12)
+@settings(max_examples=6)
 def test_scans(
     agree: Callable[..., Any],
     tensors_of: Callable[..., st.SearchStrategy[torch.Tensor]],

@@ -9,7 +9,7 @@ FLOATS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
 
 
 @given(data=st.data())
-@settings(max_examples=10)
+@settings(max_examples=5)
 def test_softmax_forward_and_backward(
     agree: Callable[..., Any],
     tensors_of: Callable[..., st.SearchStrategy[torch.Tensor]],
