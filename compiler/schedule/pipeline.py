@@ -12,6 +12,7 @@ from .canonical import canonical
 from .channels import with_channels_last
 from .groups import grouped
 from .inline import inlined
+from .long_scans import with_long_scans
 from .memory import planned
 from .reductions import with_fit_reductions
 from .scatters import with_bases_copied, with_temporaries
@@ -54,6 +55,7 @@ def schedule(
     program = seen("twins again", without_twins(program, notes))
     program = seen("channels", with_channels_last(program, notes))
     program = seen("temporaries", with_temporaries(program, notes))
+    program = seen("scans", with_long_scans(program, options, notes))
     program = seen("reductions", with_fit_reductions(program, options, notes))
     program = seen("views", with_views(program, notes))
     graph = grouped(program)
