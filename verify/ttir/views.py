@@ -255,6 +255,7 @@ VIEWS: dict[str, Handler] = {
     "tt.splat": _splat,
     "tt.unsplat": _unsplat,
     "tt.broadcast": _view(_broadcast),
+    "ttg.convert_layout": _view(lambda operation, tensor: lambda at: at),
     "tt.expand_dims": _view(_expand),
     "tt.trans": _view(_transpose),
     "tt.reshape": _reshape,
