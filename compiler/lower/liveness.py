@@ -45,7 +45,7 @@ def read(node: Node) -> set[str]:
 
 
 def alive(program: Program) -> Program:
-    """Return the program without nodes that nothing needs.
+    """Return the program without nodes and results of calls that nothing needs.
 
     Kept are nodes that outputs depend on, and those with an effect: writes into
     inputs, calls that write or that draw random numbers.
@@ -59,8 +59,23 @@ def alive(program: Program) -> Program:
         )
         if effect or any(buffer.name in needed for buffer in written(node)):
             needed |= read(node)
-            kept.append(node)
+            kept.append(_trimmed(node, needed))
     return replace(program, nodes=tuple(kept[::-1]))
+
+
+def _trimmed(node: Node, needed: set[str]) -> Node:
+    """Return a call without results that nothing needs.
+
+    Some operators return no tensor there, whatever their fake result says: attention
+    in inference gives no logsumexp.
+    """
+    if not isinstance(node, Extern):
+        return node
+    outputs = tuple(
+        b if b is not None and b.name in needed else None for b in node.outputs
+    )
+    aliases = {name: bases for name, bases in node.aliases.items() if name in needed}
+    return replace(node, outputs=outputs, aliases=aliases)
 
 
 def _pure(target: Any) -> bool:

@@ -41,3 +41,14 @@ def test_what_nodes_read() -> None:
         assert read(node) <= known, node
         known |= {buffer.name for buffer in written(node)}
     assert isinstance(program.nodes[0], Extern)
+
+
+def test_results_of_calls_that_nothing_needs_are_gone() -> None:
+    def function(x: torch.Tensor) -> torch.Tensor:
+        values, _ = x.sort()
+        return values
+
+    gm = make_fx(function, tracing_mode="fake")(torch.randn(3))
+    (call,) = lower(gm).nodes
+    assert isinstance(call, Extern)
+    assert [b is not None for b in call.outputs] == [True, False]
