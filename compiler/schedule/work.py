@@ -25,6 +25,22 @@ BYTES = {
     "bfloat16": 2,
     "float32": 4,
     "float64": 8,
+    # types that only extern calls take
+    "uint16": 2,
+    "uint32": 4,
+    "uint64": 8,
+    "float4_e2m1fn_x2": 1,
+    "float8_e4m3fn": 1,
+    "float8_e4m3fnuz": 1,
+    "float8_e5m2": 1,
+    "float8_e5m2fnuz": 1,
+    "float8_e8m0fnu": 1,
+    "complex32": 4,
+    "complex64": 8,
+    "complex128": 16,
+    "qint8": 1,
+    "quint8": 1,
+    "qint32": 4,
 }
 """Size of an element [bytes]."""
 

@@ -425,3 +425,40 @@ def test_random_numbers_follow_the_seed(same: Same) -> None:
     assert torch.equal(compiled(x), first) and not torch.equal(first, second)
     assert set(first.tolist()) == {0.0, 4.0}
     assert abs((first > 0).float().mean().item() - 0.5) < 0.05
+
+
+def test_types_that_only_pytorch_computes(same: Same) -> None:
+    def f(x: torch.Tensor) -> Any:
+        z = (x + 1).to(torch.complex64) * 2j
+        return z.T[1:], z.abs() + x, (x * 3).to(torch.float8_e5m2).to(torch.float32)
+
+    same(f, torch.randn(4, 3))
+
+
+def test_an_optimizers_step(same: Same) -> None:
+    torch_api.reset()
+    ours = [torch.nn.Parameter(torch.randn(s)) for s in ((3, 4), (7,), (2, 3))]
+    theirs = [torch.nn.Parameter(p.detach().clone()) for p in ours]
+    mine, wanted = torch.optim.AdamW(ours), torch.optim.AdamW(theirs)
+    step = torch.compile(mine.step, backend="tilewright")
+    for _ in range(3):
+        for p, q in zip(ours, theirs, strict=True):
+            p.grad = torch.randn_like(p)
+            q.grad = p.grad.clone()
+        step()
+        wanted.step()
+    for p, q in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(p, q)
+
+
+def test_two_compilations_for_forty_sizes(same: Same) -> None:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return functional.layer_norm(x, (8,)).softmax(-1).mean(0)
+
+    torch_api.reset()
+    torch_api.forget_counts()
+    compiled = torch.compile(f, backend="tilewright")
+    for rows in range(2, 42):
+        x = torch.randn(rows, 8)
+        torch.testing.assert_close(compiled(x), f(x))
+    assert torch_api.captured_graphs() <= 2
