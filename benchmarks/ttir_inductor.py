@@ -93,6 +93,7 @@ def main() -> int:
     parser.add_argument("--json", type=Path)
     parser.add_argument("--commit", help="recorded where git is not at hand")
     options = parser.parse_args()
+    measured = options.commit or commit()
     with gzip.open(options.texts, "rt") as file:
         inputs = [json.loads(line) for line in file]
     records = []
@@ -115,7 +116,7 @@ def main() -> int:
     result = {
         "question": "How many of the kernels that Inductor generated are proved?",
         "command": "python benchmarks/ttir_inductor.py",
-        "commit": options.commit or commit(),
+        "commit": measured,
         "collected": json.loads(versions.read_text()) if versions.exists() else {},
         "models": len({r["model"] for r in records}),
         "cases": len(records),

@@ -41,6 +41,7 @@ def main() -> int:
     parser.add_argument("--texts", type=Path, help="write the TTIR texts here")
     parser.add_argument("--commit", help="recorded where git is not at hand")
     options = parser.parse_args()
+    measured = options.commit or commit()
     records: list[dict[str, Any]] = []
     seen: set[tuple[Any, ...]] = set()
     for name, case in cases().items():
@@ -62,7 +63,7 @@ def main() -> int:
             records.append(record)
             print(line_of(record), flush=True)
     result = summary(records) | {"kernels": records}
-    result["commit"] = options.commit or commit()
+    result["commit"] = measured
     result["versions"] = {
         "python": platform.python_version(),
         "triton": triton.__version__,

@@ -40,6 +40,7 @@ def main() -> int:
     parser.add_argument("--json", type=Path)
     parser.add_argument("--commit", help="recorded where git is not at hand")
     options = parser.parse_args()
+    options.commit = options.commit or commit()
     deadline = time.monotonic() + options.seconds
     records: list[dict[str, Any]] = []
     kernels = []
@@ -151,7 +152,7 @@ def summary(records: list[dict[str, Any]], options: Any) -> dict[str, Any]:
         "question": "Are faults in kernels refuted by a launch that was run?",
         "command": "python benchmarks/ttir_mutants.py",
         "seed": options.seed,
-        "commit": options.commit or commit(),
+        "commit": options.commit,
         "kernels": len({r["kernel"] for r in records}),
         "cases": len(records),
         "outcomes": dict(outcomes),

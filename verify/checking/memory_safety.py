@@ -54,7 +54,8 @@ def bounds(setting: Setting) -> Iterator[Finding]:
 
 def _certain(offset: Term, outside: Term) -> bool:
     """Whether ``offset < 0`` is excluded by the range alone."""
-    return outside.args[0].args[0] is ZERO and (offset.low or -1) >= 0
+    below = outside.args[0].args[0] is ZERO
+    return below and offset.low is not None and offset.low >= 0
 
 
 def _asked(

@@ -40,7 +40,7 @@ def _for(
     if not operation.bindings:
         raise UnsupportedError("scf.for of another form")
     induction, carried_names = operation.bindings[0][0], operation.bindings[1:]
-    kind: Type = operation.types[-1] if operation.types else ScalarType("i32")
+    kind: Type = operation.types[-1] if operation.types else ScalarType("index")
     number = machine.numbers.get("loop", 0)
     high = _span(start.low, stop.high, step)
     iteration = symbol(f"iteration{number}", 0, high)
