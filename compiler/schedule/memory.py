@@ -17,6 +17,13 @@ from .strides import offset_of, strides_of
 from .work import BYTES, span, typical
 
 
+FRESH = frozenset(
+    f"aten.{name}.default"
+    for name in ("mm", "addmm", "bmm", "baddbmm", "mv", "addmv", "convolution", "clone")
+)
+"""Operators whose results nobody else holds."""
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """Steps with memory, and what they take.
@@ -217,13 +224,12 @@ def _key(buffer: Buffer) -> Hashable:
 
 
 def _returns_fresh(call: Extern) -> bool:
-    """Return whether a call's results are dense arrays of their own.
+    """Return whether a call's results are known to be dense arrays of their own.
 
-    True of PyTorch's own operators whose schemas name no alias; others may return
-    what they keep.
+    Other operators may return what they keep, or an argument, whatever their schemas
+    say.
     """
-    name = getattr(call.target, "namespace", "")
-    return name == "aten" and not call.aliases and not call.mutates
+    return str(call.target) in FRESH and not call.aliases and not call.mutates
 
 
 def in_place(kernel: Kernel, old: str, new: str) -> bool:
