@@ -16,7 +16,6 @@ from .nest import loads_of
 from .strides import offset_of, strides_of
 from .work import BYTES, span, typical
 
-
 FRESH = frozenset(
     f"aten.{name}.default"
     for name in ("mm", "addmm", "bmm", "baddbmm", "mv", "addmv", "convolution", "clone")
