@@ -229,10 +229,13 @@ def form_of(there: Plan, back: Plan) -> str:
 
 
 def both(case: Case) -> list[list[Plan]]:
-    """Return the plans there and back, for a block that is alone."""
+    """Return the plans there and back, for a block that is alone and a loop."""
     warps = case.src.get_in_dim_size("warp")
     sides = [(case.src, case.dst), (case.dst, case.src)]
-    return [plans(*pair, case.element_bits, resident_warps=warps) for pair in sides]
+    return [
+        plans(*pair, case.element_bits, resident_warps=warps, packed=False)
+        for pair in sides
+    ]
 
 
 def variants(case: Case) -> dict[str, tuple[str, str, Any]]:

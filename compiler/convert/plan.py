@@ -202,6 +202,7 @@ def plan(
     *,
     shared_bytes: int | None = None,
     resident_warps: int = RESIDENT_WARPS,
+    packed: bool = True,
 ) -> Plan:
     """Return the cheapest plan to convert ``src`` to ``dst``.
 
@@ -217,6 +218,9 @@ def plan(
             the target's [bytes].
         resident_warps: Warps of a multiprocessor that convert at the same time; the
             fewer, the more waiting counts.
+        packed: Whether the kernel has neighbouring elements of less than a word in one
+            register before, and wants them so after. Values that a loop carries, for
+            instance, are alone in Triton; then any two make a word at no extra cost.
 
     Raises:
         OutOfRangeError: ``element_bits`` isn't one of 8, 16, 32, 64, 128.
@@ -244,6 +248,7 @@ def plan(
         target,
         shared_bytes=shared_bytes,
         resident_warps=resident_warps,
+        packed=packed,
     )[0]
 
 
@@ -255,6 +260,7 @@ def plans(
     *,
     shared_bytes: int | None = None,
     resident_warps: int = RESIDENT_WARPS,
+    packed: bool = True,
 ) -> list[Plan]:
     """Return all ways that are compared, the cheapest first.
 
@@ -285,7 +291,7 @@ def plans(
     else:
         for steps in warp_plans(full, element_bits):
             found.append(SharedPlan(steps, None, 0))
-    counts = [estimate(one.steps, element_bits) for one in found]
+    counts = [estimate(one.steps, element_bits, packed=packed) for one in found]
     for one, number in zip(found, counts, strict=True):
         # a word that is put away and fetched takes two wavefronts
         number["wavefronts"] += 2 * spilled(one.steps, element_bits)

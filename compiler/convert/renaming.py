@@ -8,7 +8,8 @@ copies of registers, dropped before or made after.
 from dataclasses import dataclass
 
 from .hardware import Hardware, hardware_of
-from .steps import Registers, Select, Step
+from .lower import Packing
+from .steps import Registers, Select, Shuffle, Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,28 +26,36 @@ class Renaming:
 
 
 def renamings(
-    steps: tuple[Step, ...],
+    steps: tuple[Step, ...], element_bits: int
 ) -> tuple[tuple[Step, ...], Renaming | None, Renaming | None]:
     """Take renamings off both ends, if something is left.
 
     Args:
         steps: Steps of a plan.
+        element_bits: Size of an element [bits].
 
     Returns:
         The steps between, and what is renamed before and after.
     """
     taken = left = None
     if len(steps) > 1 and isinstance(steps[0], Select | Registers):
-        taken = _renamed(steps[0])
+        taken = _renamed(steps[0], steps[1], element_bits)
         steps = steps[1:] if taken else steps
     if len(steps) > 1 and isinstance(steps[-1], Select | Registers):
-        left = _renamed(steps[-1])
+        left = _renamed(steps[-1], steps[-2], element_bits)
         steps = steps[:-1] if left else steps
     return steps, taken, left
 
 
-def _renamed(step: Select | Registers) -> Renaming | None:
+def _renamed(
+    step: Select | Registers, neighbour: Step, element_bits: int
+) -> Renaming | None:
     """Return what a selection does to register bits, if all threads do the same."""
+    if isinstance(neighbour, Shuffle):
+        # between files that are packed differently words are made anew
+        parts = Packing(element_bits).parts(hardware_of(neighbour.source))
+        if parts != neighbour.word_registers:
+            return None
     new, old = hardware_of(step.source), Hardware(*step.source.linear.out_bits)
     columns = step.source.linear.columns
     threads = [1 << bit for bit in range(old.registers, old.bits)]

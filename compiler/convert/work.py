@@ -20,26 +20,32 @@ BARRIERS = {"warp": "bar.warp", "block": "bar.sync", "cluster": "bar.cluster"}
 def work(steps: Sequence[Step], element_bits: int) -> Counter[str]:
     """Count what a thread executes; ``wavefronts`` are those of its warp.
 
-    What only renames registers at either end is free.
-
     Args:
         steps: Steps of a plan.
         element_bits: Size of an element [bits].
     """
-    steps = renamings(tuple(steps))[0]
     counts = _memory(steps, Packing(element_bits))
     for run in runs_within_warp(steps):
         counts += operations(lower(run, element_bits))
     return counts
 
 
-def estimate(steps: Sequence[Step], element_bits: int) -> Counter[str]:
+def estimate(
+    steps: Sequence[Step], element_bits: int, *, packed: bool = True
+) -> Counter[str]:
     """Count the same without lowering: quick, and close enough to rank plans.
 
     Law: equal to ``work`` for shuffles and memory. Selections and byte permutes are
     counted as if none were shared by accident or left out; conditions are not counted.
+
+    Args:
+        steps: Steps of a plan.
+        element_bits: Size of an element [bits].
+        packed: Whether words are there before and wanted after; if not, what only
+            renames registers at either end is free.
     """
-    steps = renamings(tuple(steps))[0]
+    if not packed:
+        steps = renamings(tuple(steps), element_bits)[0]
     counts = _memory(steps, Packing(element_bits))
     packing = Packing(element_bits)
     for run in runs_within_warp(steps):

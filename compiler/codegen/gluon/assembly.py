@@ -95,6 +95,11 @@ class Assembly:
         self.words += 1
         return f"w{self.words - 1}"
 
+    def predicate(self) -> str:
+        """Return a new predicate."""
+        self.predicates += 1
+        return f"p{self.predicates - 1}"
+
     def memory(self) -> str:
         """Return a register with the address of the shared memory."""
         return self.make("mov.u32", self.tile or OWN_TILE)
@@ -152,8 +157,7 @@ class Assembly:
         """Return a predicate for a functional that is not constant."""
         key = ("condition", functional.mask)
         if key not in self._known:
-            self._known[key] = f"p{self.predicates}"
-            self.predicates += 1
+            self._known[key] = self.predicate()
             tested = self._tested(functional.mask)
             self.add(f"setp.ne.b32 {self._known[key]}, {tested}, 0;")
         return self._known[key]
@@ -179,8 +183,7 @@ class Assembly:
         """Return a predicate: none of these bits of the thread is set."""
         key = ("quiet", mask)
         if key not in self._known:
-            self._known[key] = f"p{self.predicates}"
-            self.predicates += 1
+            self._known[key] = self.predicate()
             tested = self.make("and.b32", self.thread(), mask)
             self.add(f"setp.eq.b32 {self._known[key]}, {tested}, 0;")
         return self._known[key]

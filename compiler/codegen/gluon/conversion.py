@@ -163,7 +163,9 @@ def file_layout(here: Hardware, registers: int) -> str:
     return f"gl.DistributedLinearLayout({', '.join(parts)}, {shape})"
 
 
-def core(prefix: str, made: Block, here: Hardware, element_bits: int) -> list[str]:
+def core(
+    prefix: str, made: Block, here: Hardware, element_bits: int, second: str = ""
+) -> list[str]:
     """Return the lines that make ``y`` of ``x``, both in hardware form.
 
     Args:
@@ -171,6 +173,8 @@ def core(prefix: str, made: Block, here: Hardware, element_bits: int) -> list[st
         made: The block.
         here: Sizes of the first file.
         element_bits: Size of an element [bits].
+        second: Another tensor that the block takes, with the places of the result and
+            elements of a word; default: none.
     """
     cuts, joins = log2_parts(made.inputs, made.outputs)
     threads = 1 << here.threads
@@ -185,18 +189,18 @@ def core(prefix: str, made: Block, here: Hardware, element_bits: int) -> list[st
         )
     if made.operand_bits != element_bits:
         lines += _joined(made, element_bits, threads)
-    names = ["x"]
-    size = made.inputs
-    for _ in range(cuts):
-        size -= 1
-        halves = []
-        for part in names:
-            low, high = f"{part}0", f"{part}1"
-            turned = f"gl.permute(gl.reshape({part}, [{threads}, 2, {1 << size}]), "
-            lines.append(f"{low}, {high} = gl.split({turned}[0, 2, 1]))")
-            halves += [low, high]
-        names = halves
-    names = [f"x{index:0{cuts}b}" for index in range(1 << cuts)] if cuts else ["x"]
+    parts, names = _cut("x", made.inputs, cuts, threads)
+    lines += parts
+    if second:
+        lines.append(
+            f"{second} = gl.reshape({second}, [{threads}, {1 << made.outputs}])"
+        )
+        parts, more = _cut(second, made.outputs, joins, threads)
+        lines += parts
+        names += more
+        # parts of both sides have the same layout, but not the same spelling of it
+        same = file_layout(here, min(made.inputs, made.outputs))
+        lines += [f"{part} = gl.convert_layout({part}, {same})" for part in names]
     given = [f"given{index}" for index in range(-(-len(made.given) // made.pack))]
     lines += _given(made, names[0], threads)
     results = [f"y{index:0{joins}b}" for index in range(1 << joins)] if joins else ["y"]
@@ -227,6 +231,22 @@ def core(prefix: str, made: Block, here: Hardware, element_bits: int) -> list[st
     lines.append(f"y = gl.reshape(y, [{threads << after}])")
     lines.append("y = y.to(dtype, bitcast=True)")
     return [f"    {line}" for line in lines]
+
+
+def _cut(name: str, size: int, cuts: int, threads: int) -> tuple[list[str], list[str]]:
+    """Return lines that halve a tensor's registers some times, and the parts' names."""
+    lines: list[str] = []
+    names = [name]
+    for _ in range(cuts):
+        size -= 1
+        halves = []
+        for part in names:
+            low, high = f"{part}0", f"{part}1"
+            turned = f"gl.permute(gl.reshape({part}, [{threads}, 2, {1 << size}]), "
+            lines.append(f"{low}, {high} = gl.split({turned}[0, 2, 1]))")
+            halves += [low, high]
+        names = halves
+    return lines, names
 
 
 def _given(made: Block, like: str, threads: int) -> list[str]:

@@ -96,7 +96,7 @@ def block(
     """
     _check(steps, element_bits, shared_bytes)
     whole = inside(steps)
-    merged, taken, left = renamings(whole)
+    merged, taken, left = renamings(whole, element_bits)
     first, last = ends(merged)
     if element_bits == BYTE and element_bits << min(first.registers, last.registers) < (
         WORD_BITS

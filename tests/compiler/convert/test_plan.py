@@ -38,7 +38,7 @@ WAYS = {
     "copies": "registers, select, shuffle, select, registers",
     "blocks": "store, barrier, load",
 }
-WAYS_80 = {"bytes transposed": "select, shuffle, select, store, barrier, load, select"}
+WAYS_80 = {"bytes transposed": "store, barrier, load, select, shuffle, select"}
 """Without stmatrix."""
 
 

@@ -1,5 +1,6 @@
 from algebra import LinearLayout
-from compiler.convert import plan
+from compiler.convert import Select, Shuffle, plan
+from compiler.convert.hardware import Hardware, moved
 from compiler.convert.work import estimate, runs_within_warp, work
 from verify.oracle.random_conversions import random_pairs
 
@@ -31,3 +32,12 @@ def test_runs_are_maximal(pairs: dict[str, Pair]) -> None:
     steps = plan(*pairs["fp8 P to A"]).steps
     assert [len(run) for run in runs_within_warp(steps)] == [3]
     assert runs_within_warp(plan(*pairs["matrices"]).steps) == []
+
+
+def test_words_that_are_not_there_yet_are_made_in_any_order() -> None:
+    two = Hardware(2, 1, 0, 0)
+    swapped = Select(moved(two, two, [2, 1, 4]))
+    shuffled = Shuffle(moved(two, two, [1, 2 | 4, 4]), 1)
+    steps = (swapped, shuffled)
+    assert estimate(steps, 16)["prmt"] == 2
+    assert estimate(steps, 16, packed=False)["prmt"] == 0

@@ -11,9 +11,6 @@ def test_costs_add_up() -> None:
 def test_few_warps_wait_more_and_leave_partitions_idle() -> None:
     hopper = device("sm_90")
     counts, waits = {"shfl": 4, "selp": 8}, {"shfl": 1}
-    many = cycles(counts, waits, hopper, 64)
-    assert many == cost(counts, hopper) + 24 / 64
-    assert cycles(counts, waits, hopper, 4) == 4 + 24 / 4
-    assert cycles(counts, waits, hopper, 1) == 4 * 4 + 24
-    in_step = {"shfl": 1, "bar.sync": 1}
-    assert cycles(counts, in_step, hopper, 4) == 8 + (24 + 15) / 4
+    assert cycles(counts, waits, hopper, 64) == cost(counts, hopper) + 24 / 64
+    assert cycles(counts, waits, hopper, 4) == cost(counts, hopper) + 24 / 4
+    assert cycles(counts, waits, hopper, 1) == 4 + 4 * 4 + 24

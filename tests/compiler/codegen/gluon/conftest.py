@@ -1,11 +1,13 @@
 """A machine for the straight-line PTX of the permutation kernels, on numpy arrays."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 import pytest
+
+from compiler.codegen.gluon.plan_block import Block
 
 Words = npt.NDArray[np.uint64]
 Bytes = npt.NDArray[np.uint8]
@@ -175,3 +177,83 @@ def execute() -> Callable[..., None]:
             Machine(source, target, shared, 32 * warps).run(ptx, program)
 
     return run
+
+
+Ints = npt.NDArray[np.int64]
+WARP = 32
+
+
+class BlockMachine:
+    """Runs a block of PTX on all threads of a block; shared memory is in words."""
+
+    def __init__(self, made: Block, operands: Sequence[Ints], outputs: int) -> None:
+        threads = len(operands[0])
+        self.registers: dict[str, Ints] = {}
+        self.memory = np.full(1 << 14, -1, np.int64)
+        self.threads = np.arange(threads)
+        names = {"thread": self.threads}
+        for line in made.computed:
+            name, _, expression = line.partition(" = ")
+            assert re.fullmatch(r"[\w\s&^<>+]+", expression), expression
+            names[name] = eval(expression, {}, names) + 0 * self.threads
+        given = [names[name] for name in made.given]
+        for number, value in enumerate([*operands, *given], start=outputs):
+            self.registers[f"${number}"] = value
+        for line in made.text.splitlines()[1:-1]:
+            self.step(line.strip().rstrip(";"))
+
+    def step(self, line: str) -> None:
+        if line.startswith(".") or line.startswith("bar"):
+            return
+        guard, _, rest = line.partition(" ") if line[0] == "@" else ("", "", line)
+        active = np.ones(len(self.threads), bool)
+        if guard:
+            active = self.registers[guard[1:]].astype(bool)
+        opcode, _, text = rest.partition(" ")
+        operands = [part.strip() for part in text.split(",")]
+        if opcode == "st.shared.b32":
+            places = self.value(operands[0].strip("[]"))[active] // 4
+            self.memory[places] = self.value(operands[1])[active]
+            return
+        values = [self.value(o.strip("[]")) for o in operands[1:]]
+        self.registers[operands[0]] = self.compute(opcode, values)
+
+    def value(self, name: str) -> Ints:
+        if name == "tile":
+            return 0 * self.threads
+        if name in self.registers:
+            return self.registers[name]
+        return int(name, 0) + 0 * self.threads
+
+    def compute(self, opcode: str, v: list[Ints]) -> Ints:
+        warp = self.threads // WARP * WARP
+        lane = self.threads % WARP
+        results: dict[str, Callable[[], Ints]] = {
+            "mov.b32": lambda: v[0],
+            "mov.u32": lambda: v[0],
+            "and.b32": lambda: v[0] & v[1],
+            "xor.b32": lambda: v[0] ^ v[1],
+            "shl.b32": lambda: v[0] << v[1],
+            "shr.u32": lambda: v[0] >> v[1],
+            "add.u32": lambda: v[0] + v[1],
+            "add.s32": lambda: v[0] + v[1],
+            "max.s32": lambda: np.maximum(v[0], v[1]),
+            "popc.b32": lambda: np.array([int(x).bit_count() for x in v[0]]),
+            "setp.ne.b32": lambda: (v[0] != v[1]).astype(np.int64),
+            "setp.eq.b32": lambda: (v[0] == v[1]).astype(np.int64),
+            "selp.b32": lambda: np.where(v[2] != 0, v[0], v[1]),
+            "shfl.sync.bfly.b32": lambda: v[0][warp | (lane ^ v[1])],
+            "shfl.sync.idx.b32": lambda: v[0][warp | v[1]],
+            "ld.shared.b32": lambda: self.memory[v[0] // 4],
+        }
+        found: Ints = results[opcode]()
+        return found
+
+    def outputs(self, count: int) -> Ints:
+        return np.stack([self.registers[f"${i}"] for i in range(count)], axis=1)
+
+
+@pytest.fixture
+def block_machine() -> type[BlockMachine]:
+    """What runs blocks of reductions and gathers."""
+    return BlockMachine

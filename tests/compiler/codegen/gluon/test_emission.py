@@ -5,16 +5,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from algebra import LinearLayout, Proved, UnsupportedLayoutError
 from algebra.encodings import Blocked, DotOperand, NvidiaMma
 from compiler.codegen.gluon.emission import Emission, load_module
-from compiler.convert import plan
+from compiler.convert import plan, plans
 from compiler.convert.hardware import hardware_of
 from verify.oracle import gluon_child
 from verify.oracle.random_conversions import random_pairs
 from verify.oracle.wheel import Wheel
 from verify.ptx.conversion import prove_conversion
+from verify.strategies import ConversionCase, conversions
 
 RELEASES = ("3.6.0", "3.7.1", "3.9.0")
 CHILD = Path(gluon_child.__file__)
@@ -144,3 +147,65 @@ def test_refused_forms() -> None:
         plan(layout, layout, 32).emit("words")
     mixed = LinearLayout.from_bases({"register": [[1], [2]]}, ["dim0"])
     assert "convert_layout" in plan(mixed, turned, 32).emit("tensor").text
+
+
+def half_words() -> Iterator[Emission]:
+    """Files of less than a word, as a run on a GPU found them wrong once."""
+    lanes = [[1], [2], [4], [8], [16]]
+    src = LinearLayout.from_bases({"register": [], "lane": lanes}, ["dim0"])
+    for moved in ([[16], [2], [4], [8], [3]], [[16], [2], [17], [4], [8]]):
+        dst = LinearLayout.from_bases({"register": [[1]], "lane": moved}, ["dim0"])
+        for bits in (8, 16):
+            for found in plans(src, dst, bits):
+                yield found.emit("hardware")
+
+
+def large_elements() -> Iterator[Emission]:
+    """A lane that differs by a repetition; wrong on a GPU once."""
+    registers, warps = [[1], [2], [4], [8]], [[512], [1024], [2048]]
+    rest = [[32], [64], [128], [256]]
+    src = LinearLayout.from_bases(
+        {"register": registers, "lane": [[24], *rest], "warp": warps}, ["dim0"]
+    )
+    dst = LinearLayout.from_bases(
+        {"register": registers, "lane": [[16], *rest], "warp": warps[::-1]}, ["dim0"]
+    )
+    for found in plans(src, dst, 128):
+        yield found.emit("hardware")
+
+
+def test_what_was_wrong_once_is_proved(repository: Path) -> None:
+    check([*half_words(), *large_elements()], wheel("3.7.1", repository))
+
+
+def test_memory_of_the_caller_is_proved(repository: Path) -> None:
+    src, dst, bits = CASES["matrices"]
+    found = plan(src.to_linear_layout([64, 64]), dst.to_linear_layout([64, 64]), bits)
+    emission = found.emit("memory")
+    assert "layout: gl.constexpr, memory" in emission.text and emission.is_planned
+    check([emission], wheel("3.7.1", repository))
+
+
+@pytest.mark.slow
+def test_any_two_layouts_are_proved() -> None:
+    """Every way of planning, on layouts that hypothesis draws."""
+    from compiler.triton_api import compile_gluon
+
+    @settings(max_examples=120)
+    @given(conversions(max_register_bits=3, max_warp_bits=2), st.integers(0, 9))
+    def every_way(case: ConversionCase, number: int) -> None:
+        found = plans(case.src, case.dst, case.element_bits)
+        emission = found[number % len(found)].emit("hardware")
+        kind = f"*i{emission.element_bits}"
+        compiled = compile_gluon(
+            emission.load_probe(),
+            {"source": kind, "target": kind},
+            {},
+            num_warps=1 << hardware_of(emission.src).warps,
+        )
+        verdict = prove_conversion(
+            compiled.asm["ptx"], emission.src, emission.dst, emission.element_bits
+        )
+        assert isinstance(verdict, Proved), verdict
+
+    every_way()
