@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -29,22 +30,22 @@ def case(subject: str, *lines: str, spec: TensorSpec = VECTOR) -> Case:
 
 
 @pytest.fixture(scope="module")
-def process():
+def process() -> Iterator[SubjectProcess]:
     with SubjectProcess(timeout=8.0, environment={"PYTHONPATH": HERE}) as made:
         yield made
 
 
-def test_a_right_backend_is_ok(process):
+def test_a_right_backend_is_ok(process: SubjectProcess) -> None:
     answer = process.run(case("dynamo", "v0 = torch.sin(x0)"))
     assert answer["status"] == "ok", answer
 
 
-def test_a_wrong_result_is_a_mismatch(process):
+def test_a_wrong_result_is_a_mismatch(process: SubjectProcess) -> None:
     answer = process.run(case("faulty_backends:wrong_sin", "v0 = torch.sin(x0)"))
     assert (answer["status"], answer["kind"]) == ("mismatch", "value")
 
 
-def test_a_crash_and_a_hang_are_told_and_survived(process):
+def test_a_crash_and_a_hang_are_told_and_survived(process: SubjectProcess) -> None:
     died = process.run(case("faulty_backends:dies_on_exp", "v0 = torch.exp(x0)"))
     assert (died["status"], died["kind"]) == ("died", "SIGABRT")
     assert process.run(case("dynamo", "v0 = torch.exp(x0)"))["status"] == "ok"
@@ -55,12 +56,14 @@ def test_a_crash_and_a_hang_are_told_and_survived(process):
     assert process.run(case("dynamo", "v0 = torch.exp(x0)"))["status"] == "ok"
 
 
-def test_what_a_subject_prints_does_not_reach_the_protocol(process):
+def test_what_a_subject_prints_does_not_reach_the_protocol(
+    process: SubjectProcess,
+) -> None:
     answer = process.run(case("faulty_backends:prints_garbage", "v0 = torch.exp(x0)"))
     assert answer["status"] == "ok", answer
 
 
-def test_shrinking_leaves_the_line_at_fault(process):
+def test_shrinking_leaves_the_line_at_fault(process: SubjectProcess) -> None:
     long = case(
         "faulty_backends:wrong_sin",
         "v0 = torch.abs(x0)",
@@ -71,7 +74,8 @@ def test_shrinking_leaves_the_line_at_fault(process):
     )
 
     def fails(program: Program) -> bool:
-        return process.run(Case(program, long.subject))["status"] == "mismatch"
+        status: str = process.run(Case(program, long.subject))["status"]
+        return status == "mismatch"
 
     small = shrink(long.program, fails)
     assert small.lines == ("v2 = torch.sin(x0)",)
@@ -80,7 +84,9 @@ def test_shrinking_leaves_the_line_at_fault(process):
 
 
 @pytest.mark.slow
-def test_the_test_file_fails_and_names_what_it_needs(process, tmp_path):
+def test_the_test_file_fails_and_names_what_it_needs(
+    process: SubjectProcess, tmp_path: Path
+) -> None:
     wrong = case("faulty_backends:wrong_sin", "v0 = torch.sin(x0)")
     answer = process.run(wrong)
     text = write("sin", wrong, answer, "the backend", "wrong_sin: value")
@@ -111,13 +117,13 @@ def test_the_test_file_fails_and_names_what_it_needs(process, tmp_path):
     assert "1 passed" in done.stdout, done.stdout
 
 
-def test_cases_survive_json():
+def test_cases_survive_json() -> None:
     spec = TensorSpec((2, 3), (0, 2), 1, torch.bfloat16, "special", 5)
     one = Case(Program({"x0": spec}, ("v0 = x0 + 1",), ("v0",), ("add",)), "inductor")
     assert from_json(json.loads(json.dumps(one.to_json()))) == one
 
 
-def test_a_cause_has_no_numbers_of_the_case():
+def test_a_cause_has_no_numbers_of_the_case() -> None:
     one = {"status": "error", "kind": "E", "detail": "E: size 3 of 'x0' at 0x7f12"}
     two = {"status": "error", "kind": "E", "detail": "E: size 44 of 'y' at 0x1234"}
     assert symptom(one) == symptom(two)
@@ -126,7 +132,7 @@ def test_a_cause_has_no_numbers_of_the_case():
     assert cause(made, one) != cause(case("tilewright", "v0 = x0 + 1"), one)
 
 
-def test_a_corrupt_store_loses_only_what_is_corrupt(tmp_path):
+def test_a_corrupt_store_loses_only_what_is_corrupt(tmp_path: Path) -> None:
     store = Store(tmp_path)
     store.add("aaa", {"title": "one"}, "def test(): ...")
     store.add("bbb", {"title": "two"}, None)

@@ -38,14 +38,20 @@ def compare(op: str, left: Expression, right: Expression | int) -> Expression:
     return make(op, (one, two), "bool")
 
 
-def pointwise(value, target=(ROW, COLUMN), rows=5, columns=7, shape=None, **more):
+def pointwise(
+    value: Expression,
+    target: tuple[Expression | int, ...] = (ROW, COLUMN),
+    rows: int = 5,
+    columns: int = 7,
+    shape: tuple[int, ...] | None = None,
+) -> Kernel:
     """One store over rows x columns into ``y``; ``x`` and ``y`` are 5 x 7."""
     buffers = [array("x", 5, 7), array("y", *(shape or (5, 7)))]
     return Kernel(
         "k",
         (Axis(ROW, index(rows)), Axis(COLUMN, index(columns))),
         (),
-        (Store("y", tuple(index(t) for t in target), value, inner=False, **more),),
+        (Store("y", tuple(index(t) for t in target), value, inner=False),),
         {buffer.name: buffer for buffer in buffers},
     )
 
@@ -54,14 +60,14 @@ GOOD = pointwise(load("x", ROW, COLUMN))
 FLAT = add(mul(ROW, 7), COLUMN)
 
 
-def test_a_pointwise_kernel_is_proved():
+def test_a_pointwise_kernel_is_proved() -> None:
     made = certify_kernel(GOOD)
     assert {k: type(v) for k, v in made.verdicts.items()} == dict.fromkeys(
         made.verdicts, Proved
     )
 
 
-def test_a_transposed_read_and_a_reshaped_write_are_proved():
+def test_a_transposed_read_and_a_reshaped_write_are_proved() -> None:
     kernel = pointwise(
         load("x", floordiv(FLAT, 7), mod(FLAT, 7)), target=(FLAT,), shape=(35,)
     )
@@ -83,18 +89,20 @@ def test_a_transposed_read_and_a_reshaped_write_are_proved():
         (pointwise(load("y", ROW, add(mul(COLUMN, -1), 6))), "no_race"),
     ],
 )
-def test_a_fault_is_refuted(kernel, obligation):
+def test_a_fault_is_refuted(kernel: Kernel, obligation: str) -> None:
     verdict = certify_kernel(kernel).verdicts[obligation]
     assert isinstance(verdict, Refuted), verdict
 
 
-def test_the_counterexample_is_a_point_outside():
+def test_the_counterexample_is_a_point_outside() -> None:
     kernel = pointwise(load("x", add(ROW, 1), COLUMN))
-    case = certify_kernel(kernel).verdicts["in_bounds"].counterexample
+    verdict = certify_kernel(kernel).verdicts["in_bounds"]
+    assert isinstance(verdict, Refuted)
+    case = verdict.counterexample
     assert case["array"] == "x" and case["dim"] == 0 and case["i"] == 4
 
 
-def test_a_guard_makes_a_padded_read_safe():
+def test_a_guard_makes_a_padded_read_safe() -> None:
     inside = compare("ge", COLUMN, 1)
     padded = make(
         "guard",
@@ -111,7 +119,7 @@ def test_a_guard_makes_a_padded_read_safe():
     assert isinstance(verdict, Refuted)
 
 
-def test_a_guard_on_values_leaves_it_unknown():
+def test_a_guard_on_values_leaves_it_unknown() -> None:
     seen = make("gt", (load("x", ROW, COLUMN), load("x", ROW, COLUMN)), "bool")
     value = make(
         "guard", (seen, load("x", add(ROW, 1), COLUMN), load("x", 0, 0)), "float32"
@@ -120,8 +128,8 @@ def test_a_guard_on_values_leaves_it_unknown():
     assert isinstance(verdict, Unknown) and "guard" in verdict.reason
 
 
-def test_a_symbolic_size_is_proved_and_its_fault_refuted():
-    def kernel(at):
+def test_a_symbolic_size_is_proved_and_its_fault_refuted() -> None:
+    def kernel(at: Expression) -> Kernel:
         return Kernel(
             "k",
             (Axis(ROW, SIZE), Axis(COLUMN, index(8))),
@@ -139,7 +147,7 @@ def test_a_symbolic_size_is_proved_and_its_fault_refuted():
     assert isinstance(stretched["in_bounds"], Refuted)
 
 
-def test_a_row_reduction_with_its_second_pass_is_proved():
+def test_a_row_reduction_with_its_second_pass_is_proved() -> None:
     total = Reduction(("s",), "sum", (load("x", ROW, COLUMN),), ("float32",))
     scaled = make(
         "truediv",
@@ -159,10 +167,10 @@ def test_a_row_reduction_with_its_second_pass_is_proved():
     assert isinstance(certify_kernel(once).verdicts["write_once"], Refuted)
 
 
-def test_two_stores_into_one_array_must_not_meet():
+def test_two_stores_into_one_array_must_not_meet() -> None:
     """A concatenation: rows 0..4 and 5..9 of ten; then with an overlap."""
 
-    def kernel(second):
+    def kernel(second: Expression) -> Kernel:
         stores = [
             Store("y", (at, COLUMN), load("x", ROW, COLUMN), inner=False)
             for at in (ROW, second)
@@ -175,7 +183,7 @@ def test_two_stores_into_one_array_must_not_meet():
     assert isinstance(verdicts["write_once"], Refuted)
 
 
-def test_an_index_beyond_64_bits_is_refuted():
+def test_an_index_beyond_64_bits_is_refuted() -> None:
     big = 1 << 62
     kernel = Kernel(
         "k",
@@ -187,13 +195,13 @@ def test_an_index_beyond_64_bits_is_refuted():
     assert isinstance(certify_kernel(kernel).verdicts["no_wrap"], Refuted)
 
 
-def test_the_validator_reports_what_breaks_it_as_unknown():
+def test_the_validator_reports_what_breaks_it_as_unknown() -> None:
     broken = replace(GOOD, outer=GOOD.outer[:1])
     [made] = validate([broken])
     assert all(isinstance(v, Unknown) for v in made.verdicts.values())
 
 
-def test_memory_plans():
+def test_memory_plans() -> None:
     x, y, z = array("x", 5, 7), array("y", 5, 7), array("z", 5, 7)
     good = Schedule((x,), (Allocate(y), GOOD, Free("x")), ("y",))
     assert isinstance(certify_schedule(good)[-1].verdicts["memory_plan"], Proved)
