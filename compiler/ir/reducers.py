@@ -146,6 +146,9 @@ def scatter(
         target.logical_or_(
             torch.zeros_like(target).index_fill_(0, positions[values], 1)
         )
+    elif mode == "add" and target.is_cuda:
+        # sorts, so the order of the sum is the same each time
+        target.index_put_((positions,), values, accumulate=True)
     elif mode == "add":
         target.index_add_(0, positions, values)
     else:

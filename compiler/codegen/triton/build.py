@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import torch
@@ -32,20 +33,23 @@ def build(
     Raises:
         BuildError: a kernel cannot be printed, or Triton refuses it.
     """
+    printed = partial(
+        print_kernel, fast=options.fast_math, deterministic=options.deterministic
+    )
     built: dict[str, Built] = {}
     plain: list[TritonKernel] = []
     for kernel in kernels:
-        chosen = plan(kernel)
+        chosen = plan(kernel, invariant=options.deterministic)
         tuned = options.autotune and not interpret
         if tuned and exchangeable(chosen) and repeatable(chosen):
-            several = [print_kernel(kernel, other) for other in candidates(chosen)]
+            several = [printed(kernel, other) for other in candidates(chosen)]
             built[kernel.name] = TunedKernel(
-                [TritonKernel(printed, interpret=interpret) for printed in several]
+                [TritonKernel(one, interpret=interpret) for one in several]
             )
             continue
-        one = TritonKernel(print_kernel(kernel, chosen), interpret=interpret)
-        built[kernel.name] = one
-        plain.append(one)
+        alone = TritonKernel(printed(kernel, chosen), interpret=interpret)
+        built[kernel.name] = alone
+        plain.append(alone)
     if not interpret and torch.cuda.is_available():
         _compile(plain)
     return built

@@ -44,10 +44,12 @@ class Emitter:
         functions: Names of library functions that were used.
         asserts: Whether an index is checked when the kernel runs.
         inverses: Float32 values in [1, 2**126), or NaN, with known inverses.
+        deterministic: Whether atomic sums of floats are refused.
     """
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, *, fast: bool = True) -> None:
         self.plan = plan
+        self.deterministic = False
         self.lines: list[str] = []
         self.functions: dict[str, None] = {}
         self.asserts = False
@@ -76,7 +78,7 @@ class Emitter:
         extents[digit("program")] = plan.grid
         self._ranges = Ranges(extents)
         self._uses = _count_uses(plan)
-        self._coarse = coarse_nodes(_roots(plan))
+        self._coarse = coarse_nodes(_roots(plan)) if fast else frozenset()
 
     # names and lines
 

@@ -48,6 +48,7 @@ _THREADS: Final = 32
 _LINE_BYTES: Final = 128
 _WASTE: Final = 1 / 16
 _COSTLY: Final = 12
+_MANY: Final = 1 << 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,13 +150,20 @@ def accesses(kernel: Kernel) -> list[Access]:
     return found
 
 
-def plan(kernel: Kernel) -> Plan:
+def plan(kernel: Kernel, *, invariant: bool = False) -> Plan:
     """Return the plan of a kernel.
 
     Sizes that are not constants count as large.
+
+    Args:
+        kernel: What the scheduler made.
+        invariant: Choose the tile of a reduction by its reduced axes alone, so that
+            the bits of a result do not depend on how many others there are.
     """
     kernel = flattened(kernel)
-    return _plan_reduction(kernel) if kernel.inner else _plan_pointwise(kernel)
+    if not kernel.inner:
+        return _plan_pointwise(kernel)
+    return _plan_reduction(kernel, invariant)
 
 
 def block_of(axis: TileAxis) -> Expression:
@@ -200,7 +208,7 @@ def tiles_apart(plan: Plan) -> Plan:
 
 def _size(extents: Sequence[Index]) -> int:
     known = constant_value(product(extents))
-    return 1 << 24 if known is None else known
+    return _MANY if known is None else known
 
 
 def _power_above(size: int) -> int:
@@ -356,7 +364,7 @@ def _plan_square(kernel: Kernel, second: Axis, found: Sequence[Access]) -> Plan:
     )
 
 
-def _plan_reduction(kernel: Kernel) -> Plan:
+def _plan_reduction(kernel: Kernel, invariant: bool) -> Plan:
     extent = product(axis.extent for axis in kernel.inner)
     places = unflatten(digit("r"), [axis.extent for axis in kernel.inner])
     r = Axis(digit("r"), extent)
@@ -365,8 +373,8 @@ def _plan_reduction(kernel: Kernel) -> Plan:
     kernel = replace(replaced(whole, digits), outer=kernel.outer, inner=(r,))
     found = accesses(kernel)
     if kernel.outer and _by_columns(kernel, r, found):
-        return _plan_columns(kernel, r, found)
-    return _plan_rows(kernel, r, found)
+        return _plan_columns(kernel, r, found, invariant)
+    return _plan_rows(kernel, r, found, invariant)
 
 
 def _by_columns(kernel: Kernel, r: Axis, found: Sequence[Access]) -> bool:
@@ -389,11 +397,13 @@ def _is_one_pass(kernel: Kernel) -> bool:
     )
 
 
-def _plan_rows(kernel: Kernel, r: Axis, found: Sequence[Access]) -> Plan:
+def _plan_rows(
+    kernel: Kernel, r: Axis, found: Sequence[Access], invariant: bool
+) -> Plan:
     length = constant_value(r.extent)
     block = _power_above(length) if length is not None else PERSISTENT + 1
     persistent = block <= PERSISTENT
-    outer = _size([axis.extent for axis in kernel.outer])
+    outer = _MANY if invariant else _size([axis.extent for axis in kernel.outer])
     rows = 1
     if not persistent:
         width = min((a.width for a in found if a.stride(r.digit)), default=4)
@@ -446,12 +456,15 @@ def _inside_periods(kernel: Kernel, r: Axis, block: int) -> int:
     return block
 
 
-def _plan_columns(kernel: Kernel, r: Axis, found: Sequence[Access]) -> Plan:
+def _plan_columns(
+    kernel: Kernel, r: Axis, found: Sequence[Access], invariant: bool
+) -> Plan:
     last = kernel.outer[-1]
     width = min(a.width for a in found if a.stride(last.digit) == 1)
-    outer = _size([axis.extent for axis in kernel.outer])
+    outer = _MANY if invariant else _size([axis.extent for axis in kernel.outer])
     columns = _bounded(_LINE_BYTES // width, 16, 64)
-    columns = min(columns, _power_above(_size([last.extent])))
+    if not invariant:
+        columns = min(columns, _power_above(_size([last.extent])))
     length = constant_value(r.extent)
     block = _COLUMN_PERSISTENT + 1 if length is None else _power_above(length)
     persistent = block <= _COLUMN_PERSISTENT

@@ -8,6 +8,7 @@ from typing import Final
 from compiler.errors import BuildError
 from compiler.ir.expression import Expression, leaves
 from compiler.ir.kernel import Kernel, Prefix, Reduction, Stage, Store
+from compiler.ir.operations import type_class
 
 from . import library
 from .emitter import Emitter
@@ -66,18 +67,28 @@ class Printed:
     asserts: bool
 
 
-def print_kernel(kernel: Kernel, chosen: Plan | None = None) -> Printed:
+def print_kernel(
+    kernel: Kernel,
+    chosen: Plan | None = None,
+    *,
+    fast: bool = True,
+    deterministic: bool = False,
+) -> Printed:
     """Print a kernel.
 
     Args:
         kernel: What the scheduler made.
         chosen: Its plan; None: the one that :func:`plan` returns.
+        fast: Let exponentials and sigmoids be off by some last bits of float32 where
+            the result is rounded to a half type.
+        deterministic: Refuse atomic sums of floats.
 
     Raises:
         BuildError: it needs something that Triton lacks (an atomic product, say).
     """
     chosen = tiles_apart(plan(kernel) if chosen is None else chosen)
-    emitter = Emitter(chosen)
+    emitter = Emitter(chosen, fast=fast)
+    emitter.deterministic = deterministic
     emitter.header()
     if chosen.reduced is None:
         for stage in chosen.kernel.stages:
@@ -167,6 +178,13 @@ def _atomic(
         raise BuildError(
             f"a scatter with mode={stage.mode!r} on {dtype} needs an atomic that "
             f"Triton has not; {emitter.plan.kernel.name} must run by PyTorch",
+            command="triton",
+            output="refused",
+        )
+    if emitter.deterministic and type_class(dtype) == "float":
+        raise BuildError(
+            f"atomic sums of {dtype} depend on the order of programs; "
+            f"{emitter.plan.kernel.name} must run by PyTorch to be deterministic",
             command="triton",
             output="refused",
         )

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 
+import pytest
 import torch
 
 from compiler.codegen.triton import build
+from compiler.errors import BuildError
 from compiler.ir.index import digit
 from compiler.ir.kernel import Kernel, Store
-from compiler.ir.scalar import apply, load
+from compiler.ir.scalar import apply, cast, checked_index, load
 from compiler.options import Options
 from compiler.runtime.triton_kernel import TritonKernel
 from compiler.runtime.tune import TunedKernel
@@ -35,3 +37,27 @@ def test_only_the_autotuning_modes_try_several_plans(make_kernel: Make) -> None:
     tuned = build([kernel], Options("max-autotune"))["kernel_7"]
     assert isinstance(plain, TritonKernel) and isinstance(tuned, TunedKernel)
     assert len(tuned.plans) > 2
+
+
+def test_deterministic_kernels_have_no_atomic_sums_of_floats(make_kernel: Make) -> None:
+    def scatter(dtype: str) -> Kernel:
+        place = (checked_index(load("at", (X,), "int64"), 8),)
+        value = load("a", (X,), dtype)
+        store = Store("out", place, value, False, "add", None, False)
+        arrays = {"a": (dtype, (50,)), "at": ("int64", (50,)), "out": (dtype, (8,))}
+        return make_kernel([store], arrays, {X: 50})
+
+    options = Options(deterministic=True)
+    with pytest.raises(BuildError, match="to be deterministic"):
+        build([scatter("float32")], options, interpret=True)
+    assert build([scatter("int32")], options, interpret=True)
+    assert build([scatter("float32")], Options(), interpret=True)
+
+
+def test_exact_functions_where_fast_ones_are_not_wanted(make_kernel: Make) -> None:
+    value = cast(apply("exp", cast(load("a", (X,), "bfloat16"), "float32")), "bfloat16")
+    arrays = {name: ("bfloat16", (50,)) for name in ("a", "out")}
+    kernel = make_kernel([Store("out", (X,), value, False)], arrays, {X: 50})
+    fast = build([kernel], Options(), interpret=True)["kernel_7"].source
+    exact = build([kernel], Options(fast_math=False), interpret=True)["kernel_7"].source
+    assert "exp_fast(" in fast and "exp_fast(" not in exact

@@ -77,3 +77,27 @@ def test_a_remainder_of_a_long_axis_keeps_tiles_inside_its_period(
     arrays = {"a": ("float32", (64, 2048)), "out": ("float32", (64,))}
     chosen = plan(make_kernel(stages, arrays, {X: 64}, {Y: 40960}))
     assert chosen.reduced is not None and chosen.reduced.block == 2048
+
+
+def test_an_invariant_tile_does_not_depend_on_the_number_of_rows(
+    make_kernel: Make,
+) -> None:
+    """Batches of 1 and of many give an element the same bits: the same tile."""
+
+    def tiles(rows: int, columns: bool, invariant: bool) -> tuple[object, ...]:
+        place = (Y, X) if columns else (X, Y)
+        shape = (96, rows) if columns else (rows, 96)
+        stages = [
+            Reduction(("s",), "sum", (load("a", place, "float32"),), ("float32",)),
+            Store("out", (X,), local("s", "float32"), False),
+        ]
+        arrays = {"a": ("float32", shape), "out": ("float32", (rows,))}
+        kernel = make_kernel(stages, arrays, {X: rows}, {Y: 96})
+        chosen = plan(kernel, invariant=invariant)
+        return tuple(axis.block for axis in chosen.tile), chosen.num_warps
+
+    for columns in (False, True):
+        found = {tiles(rows, columns, True) for rows in (2, 7, 64, 5000, 1 << 16)}
+        assert len(found) == 1
+    assert tiles(1, False, True) == tiles(5000, False, True)
+    assert len({tiles(rows, False, False) for rows in (7, 1 << 16)}) == 2
