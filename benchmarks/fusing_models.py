@@ -6,6 +6,7 @@ weights.
 
 import os
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
@@ -97,7 +98,8 @@ def model_of(name: str) -> torch.nn.Module:
     declare_vision_operators()
     import transformers
 
-    transformers.logging.set_verbosity_error()
+    quieten: Callable[[], None] = transformers.logging.set_verbosity_error
+    quieten()
     config_class, model_class, settings = _MODELS[name]
     config = getattr(transformers, config_class)(**settings)
     config.use_cache = False
