@@ -283,13 +283,18 @@ _LIBRARY: list[Any] = []
 
 
 def declare_vision_operators() -> None:
-    """Declare what torchvision expects of its missing binary part."""
-    if _LIBRARY or hasattr(torch.ops.torchvision, "nms"):
+    """Declare what torchvision expects of its binary part, where that is missing."""
+    if _LIBRARY:
         return
-    library = torch.library.Library("torchvision", "DEF")
-    for name in ("nms", "qnms"):
-        library.define(f"{name}(Tensor dets, Tensor scores, float t) -> Tensor")
-    _LIBRARY.append(library)
+    try:
+        import torchvision  # noqa: F401  # to see whether it can be
+    except ImportError:
+        return
+    except RuntimeError:  # no operator torchvision::nms
+        library = torch.library.Library("torchvision", "DEF")
+        for name in ("nms", "qnms"):
+            library.define(f"{name}(Tensor dets, Tensor scores, float t) -> Tensor")
+        _LIBRARY.append(library)
 
 
 def _case(name: str, family: str) -> Case:
