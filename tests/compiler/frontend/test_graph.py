@@ -23,8 +23,11 @@ def captured(function: Any, *args: Any) -> Graph:
 
     def keep(graph: torch.fx.GraphModule, inputs: Sequence[Any]) -> Any:
         found.append((graph, list(inputs)))
-        forward: Any = graph.forward
-        return torch_api.boxed(lambda args: forward(*args))
+
+        def run(args: list[Any]) -> Any:
+            return graph.forward(*args)
+
+        return torch_api.boxed(run)
 
     def backend(graph: torch.fx.GraphModule, inputs: Sequence[Any]) -> Any:
         return torch_api.differentiate(
