@@ -53,6 +53,15 @@ def _write(path: Path, source: str) -> None:
     path.write_text(source)
 
 
+def _moved(tensors: Sequence[Any], host: tuple[int, ...]) -> list[Any]:
+    """Return the tensors with those on the CPU copied to the others' device."""
+    device = next(t.device for i, t in enumerate(tensors) if i not in host)
+    return [
+        tensor.to(device, non_blocking=True) if i in host else tensor
+        for i, tensor in enumerate(tensors)
+    ]
+
+
 class TritonKernel:
     """A printed kernel that can be called; implements ``Built``.
 
@@ -114,7 +123,9 @@ class TritonKernel:
             self._interpret(programs, arguments)
             return
         count = len(self.printed.parameters)
-        tensors = arguments[:count]
+        tensors: Sequence[Any] = arguments[:count]
+        if self.printed.host:
+            tensors = _moved(tensors, self.printed.host)
         addresses = [tensor.data_ptr() for tensor in tensors]
         mixed = 0
         for address in addresses:

@@ -47,7 +47,9 @@ class Printed:
         arguments: Names of the function's arguments.
         parameters: Buffers in the order of the arguments.
         symbols: Sizes that follow them.
-        types: Buffer -> pointer type in Triton's spelling.
+        types: Pointer types of the buffers, in Triton's spelling.
+        host: Numbers of the buffers that lie on the CPU while others are on a GPU: a
+            launch copies them (numbers that a user keeps in tensors, as a rule).
         grid: Number of programs, an index over symbols.
         num_warps: Warps of a program.
         num_stages: Depth of the software pipeline.
@@ -61,6 +63,7 @@ class Printed:
     parameters: tuple[str, ...]
     symbols: tuple[Expression, ...]
     types: tuple[str, ...]
+    host: tuple[int, ...]
     grid: Expression
     num_warps: int
     num_stages: int
@@ -325,11 +328,30 @@ def _module(emitter: Emitter, kernel: Kernel) -> Printed:
         parameters=parameters,
         symbols=symbols,
         types=tuple(POINTERS[kernel.buffers[name].dtype] for name in parameters),
+        host=_on_host(kernel, parameters),
         grid=plan.grid,
         num_warps=plan.num_warps,
         num_stages=plan.num_stages,
         asserts=emitter.asserts,
     )
+
+
+def _on_host(kernel: Kernel, parameters: tuple[str, ...]) -> tuple[int, ...]:
+    """Return which buffers are on the CPU in a kernel that runs elsewhere."""
+    devices = [kernel.buffers[name].device for name in parameters]
+    if len(set(devices)) < 2:
+        return ()
+    stored = {s.buffer for s in kernel.stages if isinstance(s, Store)}
+    host = tuple(i for i, device in enumerate(devices) if device == "cpu")
+    gpus = {device for device in devices if device != "cpu"}
+    if len(gpus) > 1 or any(parameters[i] in stored for i in host):
+        raise BuildError(
+            f"{kernel.name} has arrays on {', '.join(sorted(set(devices)))}; only what "
+            "it reads may lie on the CPU; run it by PyTorch",
+            command="triton",
+            output="refused",
+        )
+    return host
 
 
 def _comments(kernel: Kernel, emitter: Emitter) -> str:

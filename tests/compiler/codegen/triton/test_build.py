@@ -5,10 +5,11 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from compiler.codegen.triton import build
+from compiler.codegen.triton import build, print_kernel
 from compiler.errors import BuildError
-from compiler.ir.index import digit
+from compiler.ir.index import digit, index
 from compiler.ir.kernel import Kernel, Store
+from compiler.ir.node import Axis, Buffer
 from compiler.ir.scalar import apply, cast, checked_index, load
 from compiler.options import Options
 from compiler.runtime.triton_kernel import TritonKernel
@@ -61,3 +62,19 @@ def test_exact_functions_where_fast_ones_are_not_wanted(make_kernel: Make) -> No
     fast = build([kernel], Options(), interpret=True)["kernel_7"].source
     exact = build([kernel], Options(fast_math=False), interpret=True)["kernel_7"].source
     assert "exp_fast(" in fast and "exp_fast(" not in exact
+
+
+def test_a_number_on_the_cpu_is_copied_but_never_written() -> None:
+    size, one = index(8), index(1)
+    a = Buffer("a", "float32", (size,), "cuda:0", (one,))
+    number = Buffer("number", "float32", (), "cpu", ())
+    out = Buffer("out", "float32", (size,), "cuda:0", (one,))
+    value = apply("mul", load("a", (X,), "float32"), load("number", (), "float32"))
+    axes = (Axis(X, size),)
+    store = Store("out", (X,), value, False)
+    buffers = {b.name: b for b in (a, number, out)}
+    printed = print_kernel(Kernel("scale", axes, (), (store,), buffers))
+    assert printed.host == (printed.parameters.index("number"),)
+    wrong = Store("number", (), load("a", (index(0),), "float32"), False)
+    with pytest.raises(BuildError, match="only what it reads"):
+        print_kernel(Kernel("scale", (), (), (wrong,), buffers))
