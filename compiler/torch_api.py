@@ -6,6 +6,7 @@ Works with PyTorch 2.11 to 2.13. Import this module where it is used: it loads t
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 import sympy
@@ -124,6 +125,11 @@ def boxed(function: Callable[[list[Any]], Any]) -> Callable[[list[Any]], Any]:
 
 def core_decompositions() -> dict[OpOverload, Callable[..., Any]]:
     """Return PyTorch's table of decompositions into core ATen."""
+    return dict(_core_table())
+
+
+@cache
+def _core_table() -> dict[Any, Callable[..., Any]]:
     return dict(core_aten_decompositions())
 
 

@@ -24,8 +24,10 @@ def captured(function: Any, *args: Any) -> Graph:
     def keep(graph: torch.fx.GraphModule, inputs: Sequence[Any]) -> Any:
         found.append((graph, list(inputs)))
 
+        forward: Any = graph.forward
+
         def run(args: list[Any]) -> Any:
-            return graph.forward(*args)
+            return forward(*args)
 
         return torch_api.boxed(run)
 
