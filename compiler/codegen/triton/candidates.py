@@ -11,7 +11,7 @@ from dataclasses import replace
 from compiler.ir.kernel import Prefix, Reduction, Store
 from compiler.ir.operations import type_class
 
-from .plan import Plan, TileAxis
+from .tile import Plan, TileAxis
 
 _ORDERLESS = ("maximum", "minimum", "any", "all", "xor", "argmax", "argmin")
 

@@ -19,8 +19,8 @@ from . import library
 from .coarse import coarse_nodes
 from .flat import expressions
 from .operations import operands, operation
-from .plan import Plan, TileAxis, block_of, lane_of, programs_of, rounded
 from .spelling import TYPES, atom, constant, identifier
+from .tile import Plan, TileAxis, block_of, lane_of, programs_of, rounded
 
 _INT32: Final = 1 << 31
 

@@ -13,7 +13,7 @@ from compiler.ir.operations import type_class
 from . import library
 from .emitter import Emitter
 from .flat import expressions
-from .plan import Plan, plan, tiles_apart
+from .plan import plan
 from .reducing import (
     Loop,
     accumulate,
@@ -25,6 +25,7 @@ from .reducing import (
     scan_tile,
 )
 from .spelling import POINTERS, TYPES, WIDTHS, identifier
+from .tile import Plan, tiles_apart
 
 _ATOMICS: Final = {"add": "add", "maximum": "max", "minimum": "min"}
 _ATOMIC_TYPES: Final = {

@@ -5,8 +5,9 @@ from collections.abc import Callable
 import pytest
 
 from compiler.codegen.triton.emitter import Emitter
-from compiler.codegen.triton.plan import plan, tiles_apart
+from compiler.codegen.triton.plan import plan
 from compiler.codegen.triton.printer import print_kernel
+from compiler.codegen.triton.tile import tiles_apart
 from compiler.errors import BuildError
 from compiler.ir.index import digit, mul
 from compiler.ir.kernel import Kernel, Store
