@@ -42,7 +42,8 @@ def captured(function: Any, *args: Any) -> Graph:
         )
 
     torch_api.reset()
-    torch.compile(function, backend=backend)(*args)
+    compiled: Any = torch.compile(function, backend=backend)
+    compiled(*args)
     return found[0]
 
 
