@@ -14,7 +14,7 @@ from algebra.errors import OutOfRangeError
 from algebra.layout import LinearLayout
 from algebra.swizzle import Swizzling
 from algebra.verdict import Verdict
-from compiler.cost import Device, cost, cycles, device
+from compiler.cost import Device, device
 
 from .copies import with_copies, without_copies
 from .exchange_plan import exchange_plans
@@ -38,9 +38,8 @@ from .words import Program
 from .work import (
     estimate,
     instructions,
+    price,
     runs_within_warp,
-    spilled,
-    waits,
     work,
 )
 
@@ -68,6 +67,8 @@ class Plan:
         least_shuffles: Lower bound of the shuffles of any plan within warps; None
             where elements change their warp.
         rejected: The other ways that were compared, with their costs [cycles].
+        resident_warps: Warps of a multiprocessor that convert at the same time.
+        packed: Whether words are there before and wanted after.
     """
 
     src: AffineLayout
@@ -79,6 +80,8 @@ class Plan:
     swizzling: Swizzling | None = None
     least_shuffles: int | None = None
     rejected: tuple[tuple[str, float], ...] = ()
+    resident_warps: int = RESIDENT_WARPS
+    packed: bool = True
 
     @property
     def way(self) -> str:
@@ -92,8 +95,13 @@ class Plan:
 
     @property
     def cost(self) -> float:
-        """Cycles of a multiprocessor for one warp's share [cycles]."""
-        return cost(self.counts, self.device)
+        """Cycles of a multiprocessor for one warp's share [cycles].
+
+        What is computed from the thread alone is left out: it is not repeated.
+        """
+        return price(
+            self.steps, self.element_bits, self.device, self.resident_warps, self.packed
+        )
 
     @property
     def programs(self) -> tuple[Program, ...]:
@@ -132,6 +140,7 @@ class Plan:
             swizzling=self.swizzling,
             least_shuffles=self.least_shuffles,
             rejected=self.rejected,
+            cycles=self.cost,
         )
 
     def emit(
@@ -281,7 +290,17 @@ def plans(
     source = nearest_source(here, there)
     if _registers_only(source):
         renamed = () if here == there else (Registers(source),)
-        return [Plan(here, there, element_bits, goal, renamed)]
+        return [
+            Plan(
+                here,
+                there,
+                element_bits,
+                goal,
+                renamed,
+                resident_warps=resident_warps,
+                packed=packed,
+            )
+        ]
     drop, near = without_copies(here)
     repeat, far = with_copies(there)
     full = _within_warps(near, far)
@@ -291,19 +310,15 @@ def plans(
     else:
         for steps in warp_plans(full, element_bits):
             found.append(SharedPlan(steps, None, 0))
-    counts = [estimate(one.steps, element_bits, packed=packed) for one in found]
-    for one, number in zip(found, counts, strict=True):
-        # a word that is put away and fetched takes two wavefronts
-        number["wavefronts"] += 2 * spilled(one.steps, element_bits)
     costs = [
-        cycles(number, waits(one.steps), goal, resident_warps)
-        for one, number in zip(found, counts, strict=True)
+        price(one.steps, element_bits, goal, resident_warps, packed) for one in found
     ]
     # words that matrices leave lie apart, so of equal ways the plain one
-    ranks = [
-        (costs[i], "matrix" in " ".join(counts[i]), instructions(counts[i]))
-        for i in range(len(found))
-    ]
+    ranks = []
+    for one, cycles in zip(found, costs, strict=True):
+        number = estimate(one.steps, element_bits, packed=packed)
+        matrices = "matrix" in " ".join(number)
+        ranks.append((cycles, matrices, instructions(number)))
     order = sorted(range(len(found)), key=ranks.__getitem__)
     others = tuple((way(found[i].steps), costs[i]) for i in order)
     least = None if full is None else least_shuffles(full, element_bits)
@@ -318,6 +333,8 @@ def plans(
             found[i].swizzling,
             least,
             (*others[:place], *others[place + 1 :]),
+            resident_warps,
+            packed,
         )
         for place, i in enumerate(order)
     ]

@@ -6,7 +6,7 @@ from algebra.affine import AffineLayout
 from algebra.bits import set_bits
 from algebra.swizzle import Swizzling
 from algebra.verdict import Proved
-from compiler.cost import Device, cost
+from compiler.cost import Device
 
 from .hardware import Hardware, hardware_of
 from .steps import Barrier, Load, Registers, Select, Shuffle, Step, Store
@@ -21,6 +21,7 @@ def describe(
     swizzling: Swizzling | None = None,
     least_shuffles: int | None = None,
     rejected: Iterable[tuple[str, float]] = (),
+    cycles: float = 0.0,
 ) -> str:
     """Return the lines that ``Plan.explain`` shows.
 
@@ -32,6 +33,7 @@ def describe(
         swizzling: Memory layout, if memory is used.
         least_shuffles: Lower bound of the shuffles of a plan within warps.
         rejected: Other ways with their costs [cycles].
+        cycles: What the plan costs [cycles].
     """
     if not steps:
         return f"plan for {device.name}: no-op, every register holds what it has to."
@@ -53,7 +55,7 @@ def describe(
         verdict = swizzling.certificate.check()
         if isinstance(verdict, Proved):
             lines.append("the bank map is optimal (certified)")
-    lines.append(f"cost: {cost(counts, device):g} cycles of a multiprocessor a warp")
+    lines.append(f"cost: {cycles:g} cycles of a multiprocessor a warp")
     others = [f"{name} ({cycles:g})" for name, cycles in rejected]
     if others:
         lines.append(f"dearer: {'; '.join(others)}")

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from algebra.gauss import rank
+from compiler.cost import Device, cycles
 
 from .hardware import Hardware, hardware_of
 from .lower import Packing, lower
@@ -59,6 +60,31 @@ def estimate(
             rounds, is_permute = _rounds(step, read, made)
             counts["prmt" if is_permute else "selp"] += rounds * words
     return +counts
+
+
+def price(
+    steps: Sequence[Step],
+    element_bits: int,
+    device: Device,
+    resident_warps: int,
+    packed: bool,
+) -> float:
+    """Return what steps cost: their instructions, waiting, and what does not fit.
+
+    Args:
+        steps: Steps of a plan.
+        element_bits: Size of an element [bits].
+        device: Where they run.
+        resident_warps: As in ``plan``.
+        packed: As in ``plan``.
+
+    Returns:
+        Cycles of a multiprocessor for one warp's share [cycles].
+    """
+    counts = estimate(steps, element_bits, packed=packed)
+    # a word that is put away and fetched takes two wavefronts
+    counts["wavefronts"] += 2 * spilled(steps, element_bits)
+    return cycles(counts, waits(steps), device, resident_warps)
 
 
 def waits(steps: Sequence[Step]) -> Counter[str]:
