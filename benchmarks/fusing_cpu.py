@@ -33,6 +33,9 @@ import torch
 from benchmarks.micro import CPU, ITEMS, Item, moved_bytes
 
 BACKENDS = ("tilewright", "inductor")
+RESET: Callable[[], None] = torch.compiler.reset
+"""Forgets what was compiled in this process."""
+
 SECONDS = 2.0
 """Time for the calls of one item, if ten rounds fit."""
 
@@ -41,8 +44,7 @@ RESULTS = Path(__file__).parent / "results" / "fusing_cpu.json"
 
 def compiled(function: Any, backend: str, *args: Any, **kwargs: Any) -> Any:
     """Return a compiled function and the seconds of its first call."""
-    reset: Callable[[], None] = torch._dynamo.reset
-    reset()
+    RESET()
     ready = torch.compile(function, backend=backend)
     start = time.perf_counter()
     with torch.no_grad():

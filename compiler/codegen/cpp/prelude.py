@@ -226,6 +226,7 @@ INLINE A prefix_sum(const T *from, T *to, i64 count, A carry) {
 
 FAST: Final = """\
 INLINE f32 exp_f32(f32 x) {
+    const bool none = x < -104.0f;
     x = -104.0f > x ? -104.0f : x;
     x = 89.0f < x ? 89.0f : x;
     const f32 shifted = __builtin_fmaf(x, 0x1.715476p0f, 0x1.8p23f);
@@ -239,6 +240,7 @@ INLINE f32 exp_f32(f32 x) {
     p = __builtin_fmaf(p, r, 0x1.555492p-3f);
     p = __builtin_fmaf(p, r, 0x1.fffffcp-2f);
     p = __builtin_fmaf(p * r, r, r) + 1.0f;
+    p = none ? 0.0f : p;  // no slow arithmetic on subnormal numbers where it is 0
     // two factors: the result may be subnormal or overflow
     const i32 half = k >> 1;
     const f32 scale = float_of((u32)(half + 127) << 23);
