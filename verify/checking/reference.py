@@ -8,8 +8,10 @@ its combiner and its elements, whatever tree the hardware uses. Where the expres
 differ, both are run on small launches, and a difference in what memory holds at the end
 refutes.
 
-Against a Python function: it is called on the small launches' tensors. Agreement proves
-nothing, and stays open.
+Against a PyTorch function: it is called on stand-ins (``traced``), which gives each
+element of its result as a term; the value of each store is compared at the store's
+coordinates. What cannot be traced is called on the small launches' tensors: a
+difference refutes, agreement proves nothing, and stays open.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -22,8 +24,11 @@ from algebra.verdict import Proved, Refuted, Unknown, Verdict
 from verify.symbolic.polynomial import same
 from verify.symbolic.terms import (
     INT,
+    VALUE,
     Term,
+    at_most,
     conjoin,
+    constant,
     equal,
     invert,
     opaque,
@@ -41,8 +46,10 @@ from .confirm import (
     run,
     small_launches,
 )
+from .equality import not_equal
 from .finding import Counterexample, Finding
 from .setting import AXES, Setting
+from .traced import NotTracedError, inputs_of
 
 COMMUTATIVE = frozenset({"addf", "mulf", "maxnumf", "minnumf", "maximumf", "minimumf"})
 TOLERANCE = 1e-6
@@ -62,8 +69,17 @@ def agrees(
             return
         verdict = _tried(setting, text, lambda c: _written(reference, c), reason)
     else:
-        reason = "a Python function is compared on examples only"
         function = reference
+
+        def alike(a: Term, b: Term, where: tuple[Term, ...]) -> bool:
+            memo: dict[Term, Term] = {}
+            return _equal(setting, canonical(a, memo), canonical(b, memo), where)
+
+        found = not_equal(setting, function, alike)
+        if found is None and not setting.program.unsupported:
+            yield Finding("reference", text, "", Proved("equal expressions"))
+            return
+        reason = found or "a construct has no meaning here"
         verdict = _tried(setting, text, lambda c: _called(setting, function, c), reason)
     yield Finding("reference", text, "", verdict)
 
@@ -89,8 +105,8 @@ def _difference(setting: Setting, reference: Setting) -> str | None:
             other.operation.words,
         ):
             return f"another store at {where}"
-        reach = loose(conjoin(one.guard, one.mask))
-        wanted = loose(conjoin(other.guard, other.mask))
+        reach = reached(one.loops, conjoin(one.guard, one.mask))
+        wanted = reached(other.loops, conjoin(other.guard, other.mask))
         if not _equal(setting, reach, wanted, ()):
             return f"another condition at {where}"
         if not _equal(setting, loose(one.pointer), loose(other.pointer), (reach,)):
@@ -121,6 +137,19 @@ def loose(term: Term) -> Term:
     return substitute(term, to) if to else term
 
 
+def reached(loops: tuple[Term, ...], condition: Term) -> Term:
+    """Return a condition with the ranges of iteration numbers as a part of it.
+
+    They may have been used to simplify the condition, so they are not to be lost.
+    """
+    ranges = [
+        at_most(loose(node), constant(node.high))
+        for node in loops
+        if node.kind == "symbol" and node.high is not None
+    ]
+    return conjoin(loose(condition), *ranges)
+
+
 def _same_loops(setting: Setting, reference: Setting) -> bool:
     """Whether what loops carry is the same in both."""
     mine, theirs = setting.program.loops, reference.program.loops
@@ -137,7 +166,9 @@ def _same_loops(setting: Setting, reference: Setting) -> bool:
             left = canonical(loose(a.term()), memo)
             if left is not canonical(loose(b.term()), memo):
                 return False
-        if not _equal(setting, loose(one.guard), loose(other.guard), ()):
+        mine_runs = reached((one.iteration,), one.guard)
+        theirs_run = reached((other.iteration,), other.guard)
+        if not _equal(setting, mine_runs, theirs_run, ()):
             return False
     return True
 
@@ -146,6 +177,14 @@ def _equal(setting: Setting, a: Term, b: Term, where: tuple[Term, ...]) -> bool:
     """Whether two terms are equal where some conditions hold."""
     if a is b:
         return True
+    if a.sort == b.sort == VALUE:
+        for one, other in ((a, b), (b, a)):
+            if one.kind == "ite" and other.kind != "ite":
+                taken = _without_choice(setting, one, where)
+                if taken is not None:
+                    return _equal(setting, taken, other, where)
+        if a.kind == b.kind == "opaque" and a.args[0] == b.args[0] == "fold":
+            return _folds_equal(setting, a, b, where)
     if a.sort != b.sort or a.sort not in (INT, "bool", "pointer"):
         return _pieces_equal(setting, a, b, where)
     if a.sort == "pointer":
@@ -157,6 +196,36 @@ def _equal(setting: Setting, a: Term, b: Term, where: tuple[Term, ...]) -> bool:
     if a.sort == INT and same(a, b):
         return True
     return setting.ask((*where, invert(equal(a, b)))) is False
+
+
+def _without_choice(
+    setting: Setting, term: Term, where: tuple[Term, ...]
+) -> Term | None:
+    """Return the branch that is taken there, of a choice that is none there."""
+    test, then, other = term.args
+    if setting.ask((*where, invert(test))) is False:
+        found: Term = then
+        return found
+    if setting.ask((*where, test)) is False:
+        found = other
+        return found
+    return None
+
+
+def _folds_equal(setting: Setting, a: Term, b: Term, where: tuple[Term, ...]) -> bool:
+    """Whether two folds combine the same elements."""
+    if a.args[1] != b.args[1]:
+        return False
+    shared = symbol("folded", 0, None)
+    one, other = (substitute_all(x.args[3:], x.args[2], shared) for x in (a, b))
+    if not _equal(setting, one[0], other[0], where):
+        return False
+    return _equal(setting, one[1], other[1], (*where, one[0]))
+
+
+def substitute_all(parts: tuple[Term, ...], old: Term, new: Term) -> list[Term]:
+    """Return terms with one symbol replaced."""
+    return [substitute(part, {old: new}) for part in parts]
 
 
 def _pieces_equal(setting: Setting, a: Term, b: Term, where: tuple[Term, ...]) -> bool:
@@ -258,6 +327,8 @@ def _tried(
     for candidate in with_markers(setting, small_launches(setting, name)):
         try:
             found, wanted = _written(setting, candidate), expected(candidate)
+        except NotTracedError as error:
+            return Unknown(str(error))
         except RunError as error:
             if candidate.markers:
                 continue  # an index buffer that may not hold a marker
@@ -348,10 +419,8 @@ def _called(
         kind = torch.float64 if name in setting.floats else torch.int64
         data = torch.tensor([float(x) for x in flat], dtype=torch.float64).to(kind)
         given[name] = torch.as_strided(data, shape, strides) if size else data
-    import inspect
-
-    wanted = inspect.signature(function).parameters
-    result = function(**{name: given[name] for name in wanted})
+    names = inputs_of(function, setting.memories, list(candidate.scalars))
+    result = function(*(given[name] for name in names))
     outputs = [n for n, m in setting.memories.items() if m.writes]
     if not isinstance(result, dict):
         many = isinstance(result, tuple | list)

@@ -76,7 +76,7 @@ def test_a_difference_is_run_before_it_is_said(
     assert "the reference has" in found.counterexample.confirmed
 
 
-def test_python_functions_refute_but_do_not_prove(copy_text: str) -> None:
+def test_python_functions_prove_where_they_are_traced(copy_text: str) -> None:
     from verify import Buffer, Scalar
 
     args: dict[str, Buffer | Scalar] = {
@@ -86,10 +86,32 @@ def test_python_functions_refute_but_do_not_prove(copy_text: str) -> None:
     }
     grid = ("cdiv(n, 64)",)
     same = check(copy_text, args, grid=grid, reference=lambda x: x)
-    assert isinstance(same["reference"], Unknown)
+    assert isinstance(same["reference"], Proved)
+    odd = check(copy_text, args, grid=grid, reference=lambda x: x.flip(0).flip(0))
+    assert isinstance(odd["reference"], Unknown)
     other = check(
         copy_text, args, grid=grid, reference=lambda x: torch.flip(x, (0,)) + 1
     )
     assert isinstance(other["reference"], Refuted)
     with pytest.raises(ArgumentError, match="second kernel"):
         check(copy_text, args, grid=grid, reference=3)
+
+
+def test_loops_of_fixed_length_are_not_confused(
+    settings: Make, ttir: Callable[..., str]
+) -> None:
+    def text(stop: int) -> Setting:
+        return settings(
+            ttir(
+                f"%z = arith.constant 0 : i32\n%e = arith.constant {stop} : i32\n"
+                "%s = arith.constant 1 : i32\n%f = arith.constant 1.0 : f32\n"
+                "scf.for %i = %z to %e step %s : i32 {\n"
+                "  %p = tt.addptr %y, %i : !tt.ptr<f32>, i32\n"
+                "  tt.store %p, %f : !tt.ptr<f32>\n}"
+            ),
+            grid=(1,),
+            assume=("n == 64",),
+        )
+
+    assert isinstance(verdict(text(16), text(16)), Proved)
+    assert isinstance(verdict(text(16), text(32)), Refuted)
