@@ -72,6 +72,7 @@ class Graph:
         self._storages = Storages(program)
         self._writer: dict[str, int] = {}
         self._since: dict[str, list[int]] = {}
+        self._shown: dict[str, int] = {}
         self._readers: dict[str, list[int]] = {}
         self._moved: dict[int, int] = {}
         self._random: int | None = None
@@ -93,7 +94,10 @@ class Graph:
             root = self.root(name)
             if root in self._writer:
                 direct.add(self.find(self._writer[root]))
-        for name in group.writes:
+            if name in self._shown:
+                direct.add(self.find(self._shown[name]))
+        shows = isinstance(group.step, Alias)
+        for name in () if shows else group.writes:
             root = self.root(name)
             direct.update(self.find(n) for n in self._since.get(root, ()))
         if isinstance(group.step, Extern) and _keeps_order(group.step):
@@ -109,6 +113,10 @@ class Graph:
             self._since.setdefault(self.root(name), []).append(group.number)
         for name in group.writes:
             root = self.root(name)
+            if shows:
+                # no data moves: who reads the base need not wait for the view
+                self._shown[name] = group.number
+                continue
             self._writer[root] = group.number
             self._since[root] = []
 

@@ -5,6 +5,7 @@ import torch
 from compiler.ir.expression import Expression
 from compiler.ir.index import contiguous_strides, digit, index
 from compiler.ir.node import (
+    Alias,
     Assign,
     Axis,
     Buffer,
@@ -138,3 +139,13 @@ def test_a_reduction_takes_its_row_s_producers() -> None:
     )
     (group,) = graph.groups.values()
     assert group.writes == {"a", "s", "z"}
+
+
+def test_a_view_is_no_step_between() -> None:
+    view = Alias(array("v"), "a")
+    found = groups(exp("a", "x"), view, exp("b", "a"))
+    assert found == [["a", "b"], ["v"]]
+    # who reads the view waits for it
+    graph = grouped(Program((array("x"),), (exp("a", "x"), view, call("e", "v")), ()))
+    _, alias, last = graph.groups.values()
+    assert last.before >> alias.number & 1
