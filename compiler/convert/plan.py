@@ -31,9 +31,9 @@ from .prove import prove
 from .report import describe
 from .shared_plan import SharedPlan, shared_plans
 from .simulate import Ids, images, run
-from .steps import Registers, Select, Step
+from .steps import Load, Registers, Select, Step, Store
 from .warp_factors import Blocks, least_shuffles, with_full_rank, within_warp
-from .warp_plan import warp_plans
+from .warp_plan import WORD_BITS, warp_plans
 from .words import Program
 from .work import (
     estimate,
@@ -102,6 +102,18 @@ class Plan:
         return price(
             self.steps, self.element_bits, self.device, self.resident_warps, self.packed
         )
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether several accesses move less than a word, and none a matrix.
+
+        Then a block of PTX, which takes words, puts elements together only to take them
+        apart again; the memory form does not.
+        """
+        moved = [s.instruction for s in self.steps if isinstance(s, Store | Load)]
+        if any(instruction.is_matrix for instruction in moved):
+            return False
+        return any(i.vector_bits < WORD_BITS and i.count > 1 for i in moved)
 
     @property
     def programs(self) -> tuple[Program, ...]:

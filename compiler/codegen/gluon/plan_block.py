@@ -117,8 +117,9 @@ def block(
         writer = _Writer(assembly, merged, element_bits)
         constraints = writer.open(first, last)
         if repeated and shared_bytes:
-            scopes = [step.scope for step in merged if isinstance(step, Barrier)]
-            assembly.add(BARRIERS[max(scopes, key=SCOPES.index)])
+            scopes = {step.scope for step in merged if isinstance(step, Barrier)}
+            widest = [scope for scope in SCOPES if scope in scopes][-1:]
+            assembly.lines += [BARRIERS[scope] for scope in widest]
         writer.write()
         writer.close()
         if len(assembly.given) <= MOST_GIVEN:

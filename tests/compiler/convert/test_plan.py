@@ -17,7 +17,7 @@ from algebra import (
     Proved,
     UnsupportedLayoutError,
 )
-from compiler.convert import plan
+from compiler.convert import plan, plans
 from compiler.convert.plan import Plan, way
 from verify.oracle.random_conversions import random_pairs
 from verify.strategies import surjections
@@ -107,6 +107,12 @@ def test_other_ways_are_remembered_and_not_cheaper(pairs: dict[str, Pair]) -> No
     found = plan(*pairs["two exchanges"])
     assert found.rejected
     assert "dearer" in found.explain()
+
+
+def test_narrow_ways_are_known(pairs: dict[str, Pair]) -> None:
+    bytes_alone = plans(*pairs["bytes transposed"])
+    assert any(one.is_narrow for one in bytes_alone) and not bytes_alone[0].is_narrow
+    assert not plan(*pairs["matrices"]).is_narrow
 
 
 def test_way_names_each_run_once(pairs: dict[str, Pair]) -> None:
