@@ -104,6 +104,21 @@ def _rolled(x: torch.Tensor, shifts: Any, dims: Any = ()) -> torch.Tensor:
     return x
 
 
+def _log_sigmoid(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return log(sigmoid(x)) and what its derivative needs, with eager's strides.
+
+    On a CPU both are row-major whatever x is; elsewhere the second is empty.
+    """
+    on_cpu = x.device.type == "cpu"
+    wide = x.contiguous() if on_cpu else x
+    if x.dtype in (torch.float16, torch.bfloat16):
+        wide = wide.float()
+    shrunk = torch.exp(-torch.abs(wide))
+    value = torch.clamp_max(wide, 0) - torch.log1p(shrunk)
+    buffer = shrunk.to(x.dtype) if on_cpu else x.new_zeros((0,))
+    return value.to(x.dtype), buffer
+
+
 def decompositions() -> dict[Any, Callable[..., Any]]:
     """Return the table for AOTAutograd: operator -> function of simpler ones.
 
@@ -113,6 +128,7 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
     table: dict[Any, Callable[..., Any]] = dict(core_decompositions())
     table.update(decompositions_of(_ADDED))
     table[aten.roll.default] = _rolled
+    table[aten.log_sigmoid_forward.default] = _log_sigmoid
     for packet in (*_CALLED, *_KEPT):
         for overload in packet.overloads():
             table.pop(getattr(packet, overload), None)

@@ -1,3 +1,6 @@
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 import torch
 from torch.fx.experimental.proxy_tensor import make_fx
@@ -60,3 +63,9 @@ def test_what_is_taken_apart_is_lowered_in_all_its_parts(function: object) -> No
     )(torch.randn(4, 4))
     targets = {node.target for node in gm.graph.nodes if node.op == "call_function"}
     assert targets <= set(LOWERINGS)
+
+
+def test_results_have_eager_modes_strides(agree: Callable[..., Any]) -> None:
+    for dtype in (torch.float32, torch.bfloat16):
+        x = torch.randn(4, 5).to(dtype).t()
+        agree(lambda x: aten.log_sigmoid_forward(x), x, ulps=4)
