@@ -204,7 +204,11 @@ def _checked(product: Product, graph: fx.GraphModule, options: Options) -> Compi
                 if not _as_promised(value, buffer):
                     return graph.forward(*args)
             checked = True
-        return run(args)
+        try:
+            return run(args)
+        except Exception as error:
+            product.wrapper.explain(error)
+            raise
 
     return call
 

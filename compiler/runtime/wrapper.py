@@ -39,12 +39,26 @@ class Wrapper:
         launches: Number of kernels that a call launches.
         recipes: Name in the text -> how its value is found again: ``("kernel", name)``,
             ``("extern", operator)``, ``("runtime", name)``, or ``("value", value)``.
+        origins: Line of the text -> the user's lines that it comes from.
     """
 
     source: str
     run: Callable[[list[Any]], tuple[Any, ...]]
     launches: int
     recipes: Mapping[str, tuple[str, Any]]
+    origins: Mapping[int, str]
+
+    def explain(self, error: Exception) -> None:
+        """Add to an error, raised by a call, where in the user's program it arose."""
+        code: Any = getattr(self.run, "__code__", None)
+        place = error.__traceback__
+        while place is not None:
+            if place.tb_frame.f_code is code:
+                origin = self.origins.get(place.tb_lineno)
+                if origin:
+                    error.add_note(f"compiled from {origin}")
+                return
+            place = place.tb_next
 
 
 def wrap(
@@ -69,7 +83,7 @@ def wrap(
     writer = _Writer(schedule, kernels)
     source = writer.text()
     run = function_of(source, writer.names, name)
-    return Wrapper(source, run, writer.launches, writer.recipes)
+    return Wrapper(source, run, writer.launches, writer.recipes, writer.origins)
 
 
 def function_of(
@@ -101,6 +115,8 @@ class _Writer:
         self.names: dict[str, Any] = {"torch": torch}
         self.recipes: dict[str, tuple[str, Any]] = {}
         self.lines: list[str] = []
+        self.origin = ""
+        self.origins: dict[int, str] = {}
         self.launches = 0
         self.arrays: dict[str, Buffer] = {}
         self.taken: dict[str, str] = {}
@@ -111,6 +127,7 @@ class _Writer:
         schedule = self.schedule
         self._arguments()
         for step in schedule.steps:
+            self.origin = _origin(step)
             self._step(step)
         outputs = [self._output(output) for output in schedule.outputs]
         comma = "," if len(outputs) == 1 else ""
@@ -120,6 +137,8 @@ class _Writer:
 
     def _line(self, text: str) -> None:
         self.lines.append(text)
+        if self.origin:
+            self.origins[len(self.lines) + 1] = self.origin
 
     # names
 
@@ -417,6 +436,13 @@ def _factor(extent: Expression, symbol: Expression) -> int | None:
         factor = constant_value(extent.args[1])
         return factor if factor is not None and factor > 0 else None
     return None
+
+
+def _origin(step: Any) -> str:
+    """Return the user's lines that a step comes from."""
+    if isinstance(step, Kernel):
+        return ", ".join(dict.fromkeys(filter(None, step.origins)))
+    return step.origin if isinstance(step, Extern) else ""
 
 
 def _read(schedule: Schedule) -> set[str]:

@@ -462,3 +462,20 @@ def test_two_compilations_for_forty_sizes(same: Same) -> None:
         x = torch.randn(rows, 8)
         torch.testing.assert_close(compiled(x), f(x))
     assert torch_api.captured_graphs() <= 2
+
+
+def test_deterministic_results_of_a_row_whatever_the_batch(same: Same) -> None:
+    def f(x: torch.Tensor) -> Any:
+        return x.softmax(-1), functional.layer_norm(x, (5000,)), x.sum(-1), x.exp()
+
+    torch_api.reset()
+    options: dict[str, Any] = {"deterministic": True}
+    compiled = torch.compile(f, backend="tilewright", options=options, dynamic=False)
+    x = torch.randn(7, 5000)
+    whole = compiled(x)
+    for rows in (1, 3):
+        part = compiled(x[:rows])
+        for a, b in zip(part, whole, strict=True):
+            assert torch.equal(a, b[:rows])
+    for a, b in zip(compiled(x), whole, strict=True):
+        assert torch.equal(a, b)

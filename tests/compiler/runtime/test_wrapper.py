@@ -211,5 +211,23 @@ def test_a_traceback_shows_the_line() -> None:
     )
     with pytest.raises(ValueError) as caught:
         made.run([torch.ones(1)])
+    made.explain(caught.value)
+    assert not getattr(caught.value, "__notes__", [])
     frame = caught.traceback[1]
     assert "fail(x)" in str(frame.statement) or "tilewright" in str(frame.path)
+
+
+def test_an_error_names_the_users_line() -> None:
+    step = Extern(
+        (array("y", (1,)),),
+        aten.index_select.default,
+        (Reference("x"), 0, Reference("i")),
+        {},
+        origin="model.py:8 (forward)",
+    )
+    x, i = array("x", (1,)), array("i", (1,), dtype="int64")
+    made = wrapped(Schedule((x, i), (step,), ("y",)))
+    with pytest.raises(IndexError) as caught:
+        made.run([torch.ones(1), torch.tensor([1])])
+    made.explain(caught.value)
+    assert caught.value.__notes__ == ["compiled from model.py:8 (forward)"]
