@@ -3,6 +3,7 @@
 import copy
 import gc
 import pickle
+from collections.abc import Hashable
 
 from compiler.ir.expression import (
     Expression,
@@ -18,8 +19,8 @@ from compiler.ir.index import add, digit, index, mul
 D, E = digit("d"), digit("e")
 
 
-def constant(value: object, dtype: str) -> Expression:
-    return make("constant", (), dtype, value)  # type: ignore[arg-type]
+def constant(value: Hashable, dtype: str) -> Expression:
+    return make("constant", (), dtype, value)
 
 
 def test_equal_parts_are_one_object() -> None:
