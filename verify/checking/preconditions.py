@@ -241,7 +241,7 @@ def _contents(
     )
     extents: dict[Term, str] = {}
     for memory in setting.memories.values():
-        for extent in memory.shape:
+        for extent in reversed(memory.shape):  # classes are the innermost dim
             extents.setdefault(extent, str(extent))
     for name, term in names.items():
         extents.setdefault(term, name)
@@ -251,7 +251,7 @@ def _contents(
             continue
         # a size of the problem is a weaker bound than a fixed number
         for extent, text in sorted(
-            extents.items(), key=lambda item: item[0].kind == "const"
+            extents.items(), key=lambda item: _strength(item[0])
         ):
             yield Condition(
                 f"0 <= {buffer}[:] < {text}",
@@ -259,6 +259,13 @@ def _contents(
                 low=ZERO,
                 high=_minus_one(extent),
             )
+
+
+def _strength(extent: Term) -> tuple[int, int]:
+    """Return a key by which weak bounds come first: names, forms, large numbers."""
+    if extent.kind == "const":
+        return 2, -extent.args[0]
+    return int(extent.kind != "symbol"), 0
 
 
 def _minus_one(term: Term) -> Term:
