@@ -5,7 +5,7 @@
 Each mutant is checked against the kernel that it was made from. Killed: refuted by a
 launch that was run. Open: nothing was proved. Equivalent: proved in everything, and
 equal to the original. A mutant that is proved and not equal would be a defect of the
-checker.
+checker. A run that was cut short goes on where its JSON file ends.
 """
 
 import argparse
@@ -13,6 +13,7 @@ import json
 import sys
 import time
 from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -43,8 +44,14 @@ def main() -> int:
     options.commit = options.commit or commit()
     deadline = time.monotonic() + options.seconds
     records: list[dict[str, Any]] = []
-    kernels = []
-    for name, text, statement in good_kernels(options.kernels):
+    options.commits = [options.commit]
+    if options.json and options.json.exists():
+        before = json.loads(options.json.read_text())
+        if before["seed"] == options.seed:
+            records = before["mutants"]
+            options.commits = [*before["commits"], options.commit]
+    kernels = sorted({record["kernel"] for record in records})
+    for name, text, statement in good_kernels(options.kernels, kernels):
         if time.monotonic() > deadline:
             break
         kernels.append(name)
@@ -62,9 +69,11 @@ def main() -> int:
     return 0 if not found["outcomes"].get("wrongly proved") else 1
 
 
-def good_kernels(count: int) -> list[tuple[str, str, Statement]]:
-    """Return kernels that are proved in everything, one of each function."""
-    found: dict[str, tuple[str, str, Statement]] = {}
+def good_kernels(
+    count: int, done: Sequence[str]
+) -> Iterator[tuple[str, str, Statement]]:
+    """Yield kernels that are proved in everything, one of each function."""
+    found = set(done)
     for case in cases().values():
         if len(found) >= count:
             break
@@ -83,9 +92,9 @@ def good_kernels(count: int) -> list[tuple[str, str, Statement]]:
                     continue
                 report = examined(text, text, statement, 10.0)
                 if isinstance(report.verdict, Proved):
-                    found[launch.name] = (launch.name, text, statement)
+                    found.add(launch.name)
+                    yield launch.name, text, statement
                 break
-    return list(found.values())
 
 
 def examined(text: str, reference: str, statement: Statement, budget: float) -> Report:
@@ -152,7 +161,7 @@ def summary(records: list[dict[str, Any]], options: Any) -> dict[str, Any]:
         "question": "Are faults in kernels refuted by a launch that was run?",
         "command": "python benchmarks/ttir_mutants.py",
         "seed": options.seed,
-        "commit": options.commit,
+        "commits": list(dict.fromkeys(options.commits)),
         "kernels": len({r["kernel"] for r in records}),
         "cases": len(records),
         "outcomes": dict(outcomes),
