@@ -431,9 +431,17 @@ class Emitter:
                 )
             return known[1]
         place = atom(self.value(address, guards))
-        mask = self.mask(self.dims(address).union(*map(self.dims, guards)), guards)
+        dims = self.dims(address).union(*map(self.dims, guards))
+        mask = self.mask(dims, guards)
         pointer = self.pointer(buffer)
-        source = pointer if constant_value(address) == 0 else f"{pointer} + {place}"
+        if dims != self.dims(address):  # a mask has no more dims than its pointer
+            fill = "broadcast_to" if self.dims(address) else "full"
+            shape = self.shape(dims)
+            order = (place, shape) if self.dims(address) else (shape, place, "tl.int64")
+            place = f"tl.{fill}({', '.join(map(str, order))})"
+        source = f"{pointer} + {place}"
+        if place == "0":
+            source = pointer
         options = f", mask={mask}, other=0" if mask else ""
         options += self.eviction if self.dims(address) else ""
         fresh = self.name(f"{pointer}_{len(self.taken)}")

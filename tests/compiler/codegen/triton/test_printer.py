@@ -663,3 +663,25 @@ def test_sizes_that_are_known_only_at_run_time(rows: int, length: int) -> None:
         *(sizes[str(s.data)] for s in built.symbols),
     )
     torch.testing.assert_close(tensors, expected)
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+def test_a_guard_of_lanes_around_one_address_a_row(rows: int) -> None:
+    tensors = {
+        "a": randn(rows, 21),
+        "first": randn(rows),
+        "out": torch.empty(rows, 21),
+    }
+    early = apply("lt", from_index(Y, "int64"), constant(5, "int64"))
+    other = load("a", (X, Y), "float32")
+    value = apply("guard", early, load("first", (X,), "float32"), other)
+    stages: list[Stage] = [
+        Prefix(("p",), "sum", value, ("float32",)),
+        Store("out", (X, Y), local("p", "float32"), True),
+    ]
+    kernel = nest(stages, tensors, {X: rows}, {Y: 21})
+    check(kernel, tensors)
+    check(kernel, tensors, block=8)
+    for chosen in (None, plan(kernel)):
+        built = TritonKernel(print_kernel(kernel, chosen))
+        assert built.compile(arch=90).asm["cubin"]
