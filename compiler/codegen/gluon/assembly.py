@@ -45,6 +45,7 @@ class Assembly:
         self.lines: list[str] = []
         self.values: dict[str, str] = {}
         self.words = 0
+        self.doubles = 0
         self.predicates = 0
         self.labels = 0
         self.shared_bytes = 0
@@ -68,6 +69,8 @@ class Assembly:
         given = self.given
         if self.words:
             head.append(f".reg .b32 w<{self.words}>;")
+        if self.doubles:
+            head.append(f".reg .b64 d<{self.doubles}>;")
         if given:
             head.append(f".reg .b32 {', '.join(given)};")
         if self.predicates:
@@ -108,6 +111,11 @@ class Assembly:
         """Return a new label."""
         self.labels += 1
         return f"AFTER{self.labels - 1}"
+
+    def double(self) -> str:
+        """Return a new 64-bit register."""
+        self.doubles += 1
+        return f"d{self.doubles - 1}"
 
     def make(self, opcode: str, *operands: object) -> str:
         """Return a register that holds the result of an instruction."""

@@ -21,7 +21,11 @@ class MemoryAccess:
     """One store or load of a plan: which words go where."""
 
     def __init__(
-        self, assembly: Assembly, step: Store | Load, element_bits: int
+        self,
+        assembly: Assembly,
+        step: Store | Load,
+        element_bits: int,
+        unit_bits: int = WORD_BITS,
     ) -> None:
         """Prepare the addresses.
 
@@ -29,11 +33,15 @@ class MemoryAccess:
             assembly: Where instructions go.
             step: Step of a plan.
             element_bits: Size of an element [bits].
+            unit_bits: Size of the registers that hold a file, 64 if elements of 64 bits
+                stay whole [bits].
         """
+        self.unit_bits = unit_bits
         self.assembly, self.step, self.bits = assembly, step, element_bits
         self.here = hardware_of(step.address)
         self.packing = Packing(element_bits)
         self.parts = self.packing.parts(self.here)
+        self.extra_bits = 0 if unit_bits == element_bits else self.packing.element_bits
         self.shift = log2(element_bits) - 3
         self.offset_bits = step.address.linear.out_bits[0]
         self.columns = step.address.linear.columns
@@ -86,8 +94,13 @@ class MemoryAccess:
             return
         narrow: dict[int, list[tuple[int, str]]] = {}
         for address, registers in self._vectors():
-            count = max(1, len(registers) * self.bits // WORD_BITS)
-            found = [self.assembly.word() for _ in range(count)]
+            count = max(1, len(registers) * self.bits // self.unit_bits)
+            new = (
+                self.assembly.word
+                if self.unit_bits == WORD_BITS
+                else (self.assembly.double)
+            )
+            found = [new() for _ in range(count)]
             suffix, listed = self._vector(found, len(registers))
             self.assembly.add(f"ld.shared{suffix} {listed}, [{address}];")
             if len(registers) * self.bits < WORD_BITS and self.parts:
@@ -96,7 +109,7 @@ class MemoryAccess:
                 entry.append((place, found[0]))
                 continue
             size = max(1, WORD_BITS // self.bits)
-            wide = 1 << self.packing.element_bits
+            wide = 1 << self.extra_bits
             for index, word in enumerate(found):
                 register = registers[index * size // wide]
                 words[self._word(register) + index % wide] = word
@@ -104,7 +117,7 @@ class MemoryAccess:
             words[target] = self._joined(pieces)
 
     def _word(self, register: int) -> int:
-        return register >> self.parts << self.packing.element_bits
+        return register >> self.parts << self.extra_bits
 
     def _active(self) -> list[int]:
         """Return the registers of this repetition that are no copies."""
@@ -156,15 +169,16 @@ class MemoryAccess:
     def _vector(self, words: Sequence[str], elements: int = 0) -> tuple[str, str]:
         """Return the suffix of an instruction and its operand."""
         if len(words) > 1:
-            return f".v{len(words)}.b32", "{" + ", ".join(words) + "}"
+            kind = f".v{len(words)}.b{self.unit_bits}"
+            return kind, "{" + ", ".join(words) + "}"
         size = self.step.instruction.vector * self.bits
-        return f".b{min(size, WORD_BITS)}", words[0]
+        return f".b{min(size, self.unit_bits)}", words[0]
 
     def _pieces(self, words: Sequence[str], registers: Sequence[int]) -> list[str]:
         """Return the words that one store writes."""
         if len(registers) * self.bits >= WORD_BITS or not self.parts:
             size = max(1, WORD_BITS // self.bits)
-            wide = 1 << self.packing.element_bits
+            wide = 1 << self.extra_bits
             return [
                 words[self._word(register) + extra]
                 for register in registers[::size]

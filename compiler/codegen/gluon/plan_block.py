@@ -196,6 +196,9 @@ class _Writer:
         self.packing = Packing(element_bits)
         self.words: list[str] = []
         self.outputs = 0
+        # elements of 64 bits stay whole if they only go through memory
+        moves = all(isinstance(step, Store | Load | Barrier) for step in steps)
+        self.unit_bits = WIDEST if moves and element_bits == WIDEST else WORD_BITS
 
     def open(self, first: Hardware, last: Hardware) -> str:
         """Take the operands; return their constraints."""
@@ -206,7 +209,7 @@ class _Writer:
         ]
         self.outputs = counts[0]
         operands = [f"${self.outputs + index}" for index in range(counts[1])]
-        if wide:
+        if wide and self.unit_bits == WORD_BITS:
             for operand in operands:
                 low, high = self.assembly.word(), self.assembly.word()
                 self.assembly.add(f"mov.b64 {{{low}, {high}}}, {operand};")
@@ -230,19 +233,28 @@ class _Writer:
                     self.words = self.assembly.run(lower(run, self.bits), self.words)
                     run = []
             elif isinstance(step, Store):
-                MemoryAccess(self.assembly, step, self.bits).store(self.words)
+                self._access(step).store(self.words)
             elif isinstance(step, Load):
                 if filling is None:
                     here = hardware_of(step.address)
-                    filling = [""] * self.packing.words(here)
-                MemoryAccess(self.assembly, step, self.bits).load(filling)
+                    filling = [""] * (
+                        self.packing.words(here) * WORD_BITS // self.unit_bits
+                    )
+                self._access(step).load(filling)
             elif isinstance(step, Barrier):
                 self.assembly.add(BARRIERS[step.scope])
         if filling is not None:
             self.words = filling
 
+    def _access(self, step: Store | Load) -> MemoryAccess:
+        return MemoryAccess(self.assembly, step, self.bits, self.unit_bits)
+
     def close(self) -> None:
         """Give the words to the operands."""
+        if self.unit_bits == WIDEST:
+            for index, whole in enumerate(self.words):
+                self.assembly.add(f"mov.b64 ${index}, {whole};")
+            return
         if self.bits == WIDEST:
             for index in range(self.outputs):
                 low, high = self.words[2 * index : 2 * index + 2]

@@ -2,7 +2,7 @@ import pytest
 
 from algebra import LinearLayout, UnsupportedLayoutError
 from compiler.codegen.gluon.plan_block import block, ends, inside, log2_parts
-from compiler.convert import Registers, Select, plan
+from compiler.convert import Registers, Select, Shuffle, plan
 from compiler.convert.plan import Plan
 
 
@@ -32,8 +32,16 @@ def test_blocks_that_run_again_wait_first() -> None:
 
 
 def test_wide_elements_are_two_words() -> None:
+    found = plan(flat([32, 64], LANES), flat([1, 64], [32, *LANES[1:]]), 64)
+    assert any(isinstance(step, Shuffle) for step in found.steps)
+    text = block(found.steps, 64).text
+    assert text.count("mov.b64 {") == 4 and text.count("mov.b64 $") == 4
+
+
+def test_wide_elements_that_only_go_through_memory_stay_whole() -> None:
     text = across(64)
-    assert text.count("mov.b64 {") == 2 and text.count("mov.b64 $") == 2
+    assert "mov.b64 {" not in text and "st.shared.b64" in text
+    assert ".reg .b64 d<2>;" in text
 
 
 def test_small_files_are_made_words_before() -> None:
