@@ -119,6 +119,17 @@ def _log_sigmoid(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     return value.to(x.dtype), buffer
 
 
+def _index_filled(x: torch.Tensor, dim: int, at: torch.Tensor, value: Any) -> Any:
+    """Return a choice by a mask of positions, dense in x's order as eager mode's."""
+    if x.dim() == 0 or at.dim() != 1:
+        return NotImplemented
+    truth = torch.zeros(x.shape[dim], dtype=torch.bool, device=x.device)
+    hit = truth.index_put((at,), torch.ones((), dtype=torch.bool, device=x.device))
+    after = x.dim() - 1 - dim % x.dim()
+    number = torch.full((), value, dtype=x.dtype, device=x.device)
+    return torch.where(hit.view(-1, *[1] * after), number, x)
+
+
 def decompositions() -> dict[Any, Callable[..., Any]]:
     """Return the table for AOTAutograd: operator -> function of simpler ones.
 
@@ -129,6 +140,7 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
     table.update(decompositions_of(_ADDED))
     table[aten.roll.default] = _rolled
     table[aten.log_sigmoid_forward.default] = _log_sigmoid
+    table[aten.index_fill.int_Scalar] = _index_filled
     for packet in (*_CALLED, *_KEPT):
         for overload in packet.overloads():
             table.pop(getattr(packet, overload), None)

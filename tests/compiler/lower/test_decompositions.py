@@ -69,3 +69,7 @@ def test_results_have_eager_modes_strides(agree: Callable[..., Any]) -> None:
     for dtype in (torch.float32, torch.bfloat16):
         x = torch.randn(4, 5).to(dtype).t()
         agree(lambda x: aten.log_sigmoid_forward(x), x, ulps=4)
+    apart = torch.as_strided(torch.randn(400), (33, 2), (3, 198))
+    at = torch.tensor([1, -1])
+    agree(lambda x, at: torch.index_fill(x, 1, at, 7), apart, at)
+    agree(lambda x, at: torch.index_fill(x, -2, at, 7), apart.t().int(), at)
