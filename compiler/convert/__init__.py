@@ -2,16 +2,20 @@
 
 from .classify import Conversion, Move, Movement, classify
 from .explain import explain
+from .gather import Gather, plan_gather
 from .plan import Plan, plan, plans
+from .reduction import Reduction, plan_reduction
 from .steps import Barrier, Load, Registers, Select, Shuffle, Step, Store
 
 __all__ = [
     "Barrier",
     "Conversion",
+    "Gather",
     "Load",
     "Move",
     "Movement",
     "Plan",
+    "Reduction",
     "Registers",
     "Select",
     "Shuffle",
@@ -20,5 +24,7 @@ __all__ = [
     "classify",
     "explain",
     "plan",
+    "plan_gather",
+    "plan_reduction",
     "plans",
 ]

@@ -11,6 +11,7 @@ the right one is chosen after.
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,6 +26,9 @@ from compiler.cost import Device, cost, device
 from .hardware import Hardware, Layout, affine, distributed, hardware_of
 from .nearest import nearest_source
 from .simulate import Ids, images
+
+if TYPE_CHECKING:
+    from compiler.codegen.gluon.conversion import FunctionText
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +138,19 @@ class Gather:
                 return Refuted(f"place bit {bit} leaves its warp")
         facts = (("places", 1 << new.bits), ("indices", 1 << bits))
         return Proved("exact F2 algebra", facts)
+
+    def emit(self, *, name: str = "gather") -> "FunctionText":
+        """Return a Gluon function ``name(x, index)`` in hardware form, 32-bit elements.
+
+        Args:
+            name: Name of the function.
+
+        Raises:
+            UnsupportedLayoutError: several blocks, or not 32 lanes.
+        """
+        from compiler.codegen.gluon.gather import gather_function  # the door to Triton
+
+        return gather_function(self, name=name)
 
     def explain(self) -> str:
         """Return the plan in words, with its instructions."""

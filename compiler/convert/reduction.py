@@ -17,6 +17,7 @@ vector that brings something new makes V larger by one dimension; a copy never d
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from algebra.affine import AffineLayout
 from algebra.errors import DimMismatchError, UnsupportedLayoutError
@@ -28,6 +29,9 @@ from compiler.cost import Device, cost, device
 from .copies import without_copies
 from .hardware import Hardware, Layout, affine, distributed, hardware_of
 from .steps import Registers
+
+if TYPE_CHECKING:
+    from compiler.codegen.gluon.conversion import FunctionText
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +128,30 @@ class Reduction:
         from .reduction_judges import prove  # which reads the steps
 
         return prove(self.src, self.steps, self.dims, self.dst)
+
+    def emit(
+        self,
+        operation: str,
+        dtype: str,
+        *,
+        name: str = "reduce",
+        repeated: bool = True,
+    ) -> "FunctionText":
+        """Return a Gluon function ``name(x)`` in hardware form, 32-bit elements.
+
+        Args:
+            operation: ``"sum"``, ``"max"``, ``"min"`` or ``"xor"``.
+            dtype: ``"float32"`` or ``"int32"``.
+            name: Name of the function.
+            repeated: Whether it may run more than once in a kernel.
+
+        Raises:
+            UnsupportedLayoutError: an operation or type without an instruction, several
+                blocks, or more than 48 KiB of shared memory.
+        """
+        from compiler.codegen.gluon.reduction import reduction_function
+
+        return reduction_function(self, operation, dtype, name=name, repeated=repeated)
 
     def explain(self) -> str:
         """Return the steps in words, with instructions and memory."""

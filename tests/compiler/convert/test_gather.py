@@ -85,3 +85,8 @@ def test_any_layouts_within_a_warp(data: st.DataObject) -> None:
         found = plan_gather(src, dst, dim)
         assert isinstance(found.prove(), Proved)
         assert right(found, 7)
+
+
+def test_emission() -> None:
+    text = plan_gather(BLOCKED, BLOCKED, "dim1").emit(name="pick").text
+    assert "def pick(x, index):" in text and text.count("shfl.sync.idx") == 16

@@ -89,3 +89,8 @@ def test_a_fold_keeps_the_other_registers() -> None:
     found = plan_reduction(layout, ["dim0"])
     assert [type(step) for step in found.steps] == [Fold, Exchange]
     holds(layout, ["dim0"])
+
+
+def test_emission() -> None:
+    text = plan_reduction(ACCUMULATOR, ["dim1"]).emit("max", "float32").text
+    assert "def reduce(x):" in text and "max.f32" in text
