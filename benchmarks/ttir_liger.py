@@ -109,16 +109,19 @@ def judged(text: str, statement: Statement, budget: float) -> dict[str, Any]:
     )
     seconds = time.process_time() - started
     names = {o: verdict_name(v) for o, v in report.verdicts.items()}
-    proved = all(names[o] == "proved" for o in CORE)
+    # nothing is proved from a grid of several programs that is the same in both
+    fixed = statement.grid_is_fixed
+    proved = all(names[o] == "proved" for o in CORE) and not fixed
     found: dict[str, Any] = {
         "verdict": verdict_name(report.verdict),
         "obligations": names,
         "core": "proved"
         if proved
         else "under a condition"
-        if report.precondition
+        if report.precondition and not fixed
         else "open",
-        "settled": proved or report.precondition is not None,
+        "settled": (proved or report.precondition is not None) and not fixed,
+        "grid": list(statement.grid),
         "condition": report.precondition,
         "assumed": list(report.assumptions),
         "cpu_seconds": round(seconds, 4),

@@ -36,6 +36,13 @@ class Statement:
     assume: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
+    @property
+    def grid_is_fixed(self) -> bool:
+        """Whether the grid is several programs, the same number in both launches."""
+        return all(isinstance(n, int) for n in self.grid) and any(
+            n != 1 for n in self.grid
+        )
+
 
 class Forms:
     """Knows the symbols, and writes numbers in them."""
@@ -61,6 +68,14 @@ class Forms:
         for text, value in self._quotients():
             if value == pair:
                 return text
+        return None
+
+    def quotient(self, pair: Pair) -> str | None:
+        """Return a number as a symbol by a block size, rounded up."""
+        for name, (a, b) in self.symbols.items():
+            for divisor in self.divisors:
+                if (-(-a // divisor), -(-b // divisor)) == pair:
+                    return f"cdiv({name}, {divisor})"
         return None
 
     def _atoms(self) -> list[tuple[str, Pair]]:
@@ -152,10 +167,9 @@ def generalised(first: Recording, second: Recording) -> Statement:
             form = forms.new(f"programs_{axis}", (here, there))
             statement.args[form] = Scalar("i32", 1)
         elif isinstance(form, int) and form != 1:
-            if first.grid == second.grid:  # nothing else of the grid is a symbol
-                form = forms.new(f"programs_{axis}", (here, there))
-                statement.args[form] = Scalar("i32", 1)
-            else:
+            # a number of blocks that is the same for both sizes is still a quotient
+            form = forms.quotient((here, there)) or form
+            if isinstance(form, int):
                 statement.notes.append(f"{form} programs along {axis}")
         grid.append(form)
     statement.grid = tuple(grid)

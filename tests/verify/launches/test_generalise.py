@@ -40,9 +40,13 @@ def test_a_constant_that_differs_becomes_a_number() -> None:
     assert "N == n_cols" in found.assume
 
 
-def test_a_grid_without_symbols_gets_one() -> None:
+def test_a_grid_that_is_the_same_is_a_quotient_or_fixed() -> None:
     first, second = (replace(launch(r, 500), grid=(4,)) for r in (6, 10))
-    assert generalised(first, second).grid == ("programs_x",)
+    found = generalised(first, second)
+    assert found.grid == (4,) and found.grid_is_fixed
+    first, second = (replace(launch(r, 500), grid=(2,)) for r in (600, 700))
+    found = generalised(first, second)
+    assert found.grid == ("cdiv(x_dim0, 512)",) and not found.grid_is_fixed
     mixed = [replace(launch(r, 500), grid=(r, 4)) for r in (6, 10)]
     found = generalised(*mixed)
     assert found.grid[1] == 4 and found.notes == ["4 programs along y"]
