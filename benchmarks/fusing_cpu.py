@@ -2,8 +2,8 @@
 
 Ours, Inductor and eager mode run the same function on the same inputs in turns. The
 time that counts is the first decile of the calls, which a busy machine disturbs less;
-medians and the least are in the table too. Compile times include the capture, start from empty caches
-and come after one throw-away compile of each compiler.
+medians and the least are in the table too. Compile times include the capture, start
+from empty caches and come after one throw-away compile of each compiler.
 """
 
 import argparse
