@@ -1,7 +1,7 @@
 """What lowerings write with: arrays, and nodes that compute them from loads."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import torch
@@ -28,12 +28,15 @@ class Array:
         dtype: Value type (or torch's name of another, which only extern calls take).
         shape: Extents [elements].
         device: ``"cpu"`` or ``"cuda:0"`` and the like.
+        constant: What all its elements are, None if that is not known. Reading it
+            then needs no memory, so a number made on a CPU serves on any device.
     """
 
     name: str
     dtype: str
     shape: tuple[Expression, ...]
     device: str
+    constant: Expression | None = None
 
     @property
     def rank(self) -> int:
@@ -42,7 +45,9 @@ class Array:
 
     def at(self, indices: Sequence[Index], dtype: str | None = None) -> Expression:
         """Return the element at an index, cast to a type."""
-        value = load(self.name, tuple(index(i) for i in indices), self.dtype)
+        value = self.constant
+        if value is None:
+            value = load(self.name, tuple(index(i) for i in indices), self.dtype)
         return value if dtype is None else cast(value, dtype)
 
     def computed(self, indices: Sequence[Index]) -> Expression:
@@ -124,7 +129,8 @@ class Builder:
         self._one_device(device, value)
         buffer = self.buffer(shape, dtype, device, suffix)
         self.nodes.append(Map(buffer, axes, value))
-        return array_of(buffer)
+        known = value if value.op == "constant" else None
+        return replace(array_of(buffer), constant=known)
 
     def result_map(self, body: Body, result: Any = None) -> Array:
         """Emit the operator's result from a body; shape, type, device as eager's."""

@@ -2,6 +2,7 @@
 
 import operator
 import re
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -12,11 +13,11 @@ from compiler.ir.expression import VALUE_TYPES, Expression
 from compiler.ir.index import index
 from compiler.ir.node import Assign, Buffer, Extern, Program
 from compiler.ir.scalar import cast, constant
-from compiler.torch_api import least_sizes, real_tensors, stack_trace
+from compiler.torch_api import is_overload, least_sizes, real_tensors, stack_trace
 
 from . import families
 from .builder import Array, Builder, array_of, axes_of, digits_of, size
-from .externs import Constant, extern, seeds
+from .externs import Constant, extern, names, seeds
 from .in_place import functional, written_array
 from .liveness import alive
 from .promotion import aligned
@@ -253,8 +254,16 @@ class _Lowering:
         )
         self.builder.nodes.append(call)
         self.storage.changed.update(call.mutates)
+        if call.mutates or not is_overload(node.target):
+            self._forget(set(names((args, kwargs))))
         arrays = tuple(None if b is None else array_of(b) for b in buffers)
         self.storage.bind(node, arrays if several else arrays[0])
+
+    def _forget(self, written: set[str]) -> None:
+        """Read arrays that a call may have written from memory."""
+        for node, value in self.values.items():
+            if isinstance(value, Array) and value.name in written:
+                self.values[node] = replace(value, constant=None)
 
     def _argument(self, value: Any) -> Any:
         if isinstance(value, fx.Node):

@@ -39,6 +39,14 @@ def test_memory_of_two_devices_is_not_mixed() -> None:
         b.map((3, 4), "float16", X.at, device="cpu")
 
 
+def test_a_number_made_on_a_cpu_serves_on_any_device() -> None:
+    b = Builder()
+    half = b.map((), "float32", lambda i: constant(0.5, "float32"), device="cpu")
+    assert half.at(()) is constant(0.5, "float32")
+    again = b.map((3,), "float64", lambda i: half.at(()), device="cuda:0")
+    assert again.at((2,), "float32") is constant(0.5, "float32")
+
+
 def test_each_seed_is_another() -> None:
     b = Builder()
     assert b.seed("cpu") is not b.seed("cpu")

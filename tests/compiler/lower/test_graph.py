@@ -93,6 +93,17 @@ def test_constants_of_the_graph(agree: Callable[..., Any]) -> None:
     agree(lambda x: x * torch.tensor(2.5) + torch.tensor([1.0, 2, 3]), torch.randn(3))
 
 
+def test_an_array_of_zeros_that_a_call_writes_is_read_from_memory() -> None:
+    def function(x: torch.Tensor) -> torch.Tensor:
+        y = torch.zeros(3)
+        aten.cauchy_.default(y)
+        return y + x
+
+    gm = make_fx(function, tracing_mode="fake")(torch.zeros(3))
+    (out,) = run_program(lower(gm), [torch.zeros(3)])
+    assert isinstance(out, torch.Tensor) and bool(out.all())
+
+
 def test_no_inputs_no_outputs() -> None:
     gm = make_fx(lambda: torch.ones(3) + 1, tracing_mode="fake")()
     (out,) = run_program(lower(gm), [])
