@@ -9,7 +9,7 @@ from torch.nn.utils.parametrize import is_parametrized, register_parametrization
 from manifolds.charts import Manifold, O, Stiefel, U, torus
 from manifolds.charts.rotations import Map
 from manifolds.charts.tori import TORI
-from manifolds.errors import MapError, ShapeError
+from manifolds.errors import MapError, PrecisionError, ShapeError
 from manifolds.rebase import trivialization_parameters
 from manifolds.trivialization import Trivialization, working_dtype
 
@@ -73,12 +73,7 @@ def constrain(
             "remove_parametrizations first",
             name=name,
         )
-    weight: Tensor = getattr(module, name)
-    if not isinstance(weight, Tensor):
-        raise ShapeError(
-            f"a tensor was needed, but name={name!r} is {type(weight).__name__}",
-            name=name,
-        )
+    weight = weight_of(module, name)
     with torch.no_grad():
         start, coordinates = initial(manifold, weight, init, generator)
         trivialization = Trivialization(
@@ -95,6 +90,26 @@ def constrain(
             (parameter,) = trivialization_parameters(module, name)
             parameter.copy_(coordinates)
     return module
+
+
+def weight_of(module: nn.Module, name: str) -> Tensor:
+    """Return a weight of a module.
+
+    Raises:
+        ShapeError: The module has nothing of that name, or it is no tensor.
+
+    Example:
+        >>> weight_of(nn.Linear(2, 3), "weight").shape
+        torch.Size([3, 2])
+    """
+    weight = getattr(module, name, None)
+    if not isinstance(weight, Tensor):
+        raise ShapeError(
+            f"a weight of {type(module).__name__} was needed, but name={name!r} is "
+            f"{type(weight).__name__}",
+            name=name,
+        )
+    return weight
 
 
 def initial(
@@ -116,13 +131,25 @@ def initial(
         or None.
 
     Raises:
-        ShapeError: The shape is wrong.
-        PrecisionError: The dtype is wrong.
+        ShapeError: The shape is wrong, or that of a tensor as ``init``.
+        PrecisionError: The dtype is wrong, or ``init`` is complex for a real weight.
         MapError: No such ``init``, or not for this manifold.
     """
     dtype, device = working_dtype(weight.dtype), weight.device
     manifold.check(weight.shape, dtype)
     if isinstance(init, Tensor):
+        if init.shape != weight.shape:
+            raise ShapeError(
+                f"init {tuple(weight.shape)} is needed, the shape of the weight, but "
+                f"init.shape={tuple(init.shape)}",
+                shape=tuple(init.shape),
+            )
+        if init.is_complex() and not dtype.is_complex:
+            raise PrecisionError(
+                f"a real init is needed for a weight of {weight.dtype}, but "
+                f"init.dtype={init.dtype}",
+                dtype=init.dtype,
+            )
         return init.to(dtype=dtype, device=device), None
     if init == "nearest":
         return manifold.project(weight.to(dtype)), None
@@ -196,7 +223,7 @@ def orthogonal(
 
     Source: Lezcano-Casado, Martinez-Rubio, ICML 2019.
     """
-    weight: Tensor = getattr(module, name)
+    weight = weight_of(module, name)
     square = weight.dim() >= 2 and weight.shape[-1] == weight.shape[-2]
     if det is not None and (not square or weight.is_complex()):
         raise ShapeError(
@@ -211,7 +238,11 @@ def orthogonal(
     elif isinstance(map, str):
         manifold = Stiefel(map)
     else:
-        raise MapError("a function as map is for square weights", map=map)
+        raise MapError(
+            "a function as map is for square weights, but "
+            f"shape={tuple(weight.shape)}; use exp, cayley or qr",
+            map=map,
+        )
     return constrain(
         module,
         name,

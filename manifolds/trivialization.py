@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from manifolds.charts import Manifold
-from manifolds.errors import PolicyError, PrecisionError
+from manifolds.errors import PolicyError, PrecisionError, ShapeError
 
 HALVES = (torch.bfloat16, torch.float16)
 
@@ -146,11 +146,20 @@ class Trivialization(nn.Module):
 
         Raises:
             NotOnManifoldError: The weight is too far from the manifold.
-            ShapeError: The manifold has no such shape.
-            PrecisionError: The manifold has no such dtype.
+            ShapeError: The shape is not that of the weight.
+            PrecisionError: An integer, or the manifold has no such dtype.
         """
         with torch.no_grad():
-            for base, point in zip(self.base, self._split(weight), strict=True):
+            points = self._split(weight)
+            for base, point in zip(self.base, points, strict=True):
+                if point.shape != base.shape:
+                    raise ShapeError(
+                        "a weight of the shape it had was needed, a part of which is "
+                        f"{tuple(base.shape)}, but shape={tuple(weight.shape)} gives "
+                        f"{tuple(point.shape)}",
+                        shape=tuple(weight.shape),
+                    )
+            for base, point in zip(self.base, points, strict=True):
                 base.copy_(point)
         zeros = tuple(torch.zeros_like(base) for base in self.base)
         return zeros[0] if len(zeros) == 1 else zeros
@@ -188,6 +197,12 @@ class Trivialization(nn.Module):
         )
 
     def _split(self, weight: Tensor) -> tuple[Tensor, ...]:
+        if not (weight.is_floating_point() or weight.is_complex()):
+            raise PrecisionError(
+                "a weight of floating-point numbers was needed, but "
+                f"dtype={weight.dtype}; convert it",
+                dtype=weight.dtype,
+            )
         tolerance = torch.finfo(weight.dtype).eps ** 0.5
         exact = weight.detach().to(working_dtype(weight.dtype))
         return self.manifold.split_checked(exact, tolerance)
@@ -202,13 +217,15 @@ def check_period(name: str, period: int | None) -> None:
     """Refuse periods that are not positive.
 
     Raises:
-        PolicyError: Not None and less than 1.
+        PolicyError: Neither None nor an integer of at least 1.
 
     Example:
         >>> check_period("every", 1)
     """
-    if period is not None and period < 1:
+    whole = isinstance(period, int) and not isinstance(period, bool)
+    if period is not None and not (whole and period >= 1):
         raise PolicyError(
-            f"{name} must be at least 1, or None for never, but {name}={period}",
+            f"{name} must be an integer of at least 1, or None for never, but "
+            f"{name}={period!r}",
             period=period,
         )

@@ -178,3 +178,22 @@ def test_mistakes_are_named() -> None:
     module.register_buffer("table", torch.ones(2, 2, dtype=torch.int64))
     with pytest.raises(PrecisionError, match="int64"):
         constrain(module, "table", SO())
+
+
+def test_an_initial_tensor_has_the_weight_s_shape_and_field() -> None:
+    with pytest.raises(ShapeError, match=r"init\.shape=\(3, 3\)"):
+        orthogonal(nn.Linear(4, 4), init=torch.eye(3))
+    with pytest.raises(PrecisionError, match=r"init\.dtype=torch\.complex64"):
+        orthogonal(nn.Linear(4, 4), init=torch.eye(4, dtype=torch.complex64))
+
+
+@pytest.mark.parametrize("name", ["wieght", "bias", "in_features"])
+def test_what_is_no_weight_is_refused(name: str) -> None:
+    for constraint in (orthogonal, lambda m, n: constrain(m, n, Sphere())):
+        with pytest.raises(ShapeError, match=f"name='{name}'"):
+            constraint(nn.Linear(3, 3, bias=False), name)
+
+
+def test_a_function_as_map_wants_a_square_weight() -> None:
+    with pytest.raises(MapError, match=r"shape=\(3, 2\)"):
+        orthogonal(nn.Linear(2, 3), map=torch.matrix_exp)

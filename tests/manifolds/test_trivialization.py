@@ -342,3 +342,18 @@ def test_periods_are_positive(period: int) -> None:
     with pytest.raises(PolicyError, match="never"):
         check_period("project_every", period)
     check_period("every", None)
+
+
+@pytest.mark.parametrize("every", [0, -1, 1.5, "3", True])
+def test_a_period_is_a_positive_integer(every: Any) -> None:
+    with pytest.raises(PolicyError, match="every="):
+        Trivialization(Sphere(), torch.tensor([1.0, 0.0]), every=every)
+
+
+def test_an_assigned_weight_of_another_kind_is_refused_and_changes_nothing() -> None:
+    trivialization = Trivialization(Sphere(), torch.tensor([1.0, 0.0]))
+    with pytest.raises(ShapeError, match=r"shape=\(3,\)"):
+        trivialization.right_inverse(torch.tensor([0.0, 0.0, 1.0]))
+    with pytest.raises(PrecisionError, match=r"dtype=torch\.int64"):
+        trivialization.right_inverse(torch.tensor([0, 1]))
+    assert trivialization(torch.zeros(2)).tolist() == [1.0, 0.0]
