@@ -104,7 +104,8 @@ class ExpRNNCell(nn.Module):
             [..., hidden_size].
 
         Raises:
-            ShapeError: The last extent is not ``input_size``.
+            ShapeError: The last extent is not ``input_size``, or an integer is no row.
+            PrecisionError: x is complex and W_in real.
         """
         if not (x.is_floating_point() or x.is_complex()):
             return choose_rows(self.kernel, x)
@@ -113,6 +114,12 @@ class ExpRNNCell(nn.Module):
                 f"inputs [..., {self.input_size}] or integers are needed, but "
                 f"x.shape={tuple(x.shape)}",
                 shape=tuple(x.shape),
+            )
+        if x.is_complex() and not self.kernel.is_complex():
+            raise PrecisionError(
+                f"real inputs are needed, but x.dtype={x.dtype}; give the cell a "
+                "complex dtype",
+                dtype=x.dtype,
             )
         return x.to(self.kernel.dtype) @ self.kernel
 

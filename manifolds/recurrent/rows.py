@@ -5,6 +5,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from manifolds.errors import ShapeError
+
 FEW = 64
 """Up to so many rows the choice is a product with a matrix of zeros and ones."""
 
@@ -18,18 +20,32 @@ def choose_rows(matrix: Tensor, index: Tensor) -> Tensor:
 
     Args:
         matrix: [rows, n].
-        index: Integers below ``rows`` [...].
+        index: Integers of any width, or booleans, from 0 to ``rows - 1`` [...].
 
     Returns:
         [..., n].
+
+    Raises:
+        ShapeError: An integer is out of range, where the CPU sees it.
 
     Example:
         >>> choose_rows(torch.tensor([[1.0], [2.0]]), torch.tensor([1, 1])).tolist()
         [[2.0], [2.0]]
     """
-    if len(matrix) > FEW or torch.compiler.is_compiling():
+    if index.dtype not in (torch.int64, torch.int32):
+        index = index.long()
+    if torch.compiler.is_compiling():
         return torch.nn.functional.embedding(index, matrix)
-    chosen: Tensor = _Rows.apply(matrix, index)  # type: ignore[no-untyped-call]
+    try:
+        if len(matrix) > FEW:
+            return torch.nn.functional.embedding(index, matrix)
+        chosen: Tensor = _Rows.apply(matrix, index)  # type: ignore[no-untyped-call]
+    except IndexError as error:
+        raise ShapeError(
+            f"integers from 0 to {len(matrix) - 1} are needed, but they are "
+            f"{int(index.min())} to {int(index.max())}",
+            rows=len(matrix),
+        ) from error
     return chosen
 
 

@@ -61,3 +61,8 @@ def test_mistakes_are_named() -> None:
     with pytest.raises(ShapeError, match=r"h\.shape=\(2, 3\)"):
         cell(torch.zeros(2, 3), torch.zeros(2, 3))
     assert repr(cell).startswith("ParametrizedExpRNNCell(\n  3, 4")
+
+
+def test_complex_inputs_of_a_real_cell_are_refused() -> None:
+    with pytest.raises(PrecisionError, match=r"x\.dtype=torch\.complex64"):
+        ExpRNNCell(3, 4)(torch.ones(2, 3, dtype=torch.complex64))

@@ -1,6 +1,7 @@
 import pytest
 import torch
 
+from manifolds.errors import ShapeError
 from manifolds.recurrent.rows import FEW, choose_rows
 
 
@@ -43,3 +44,14 @@ def test_a_compiler_sees_one_graph() -> None:
     (found,) = torch.autograd.grad(compiled(matrix, index).sum(), matrix)
     assert found.tolist() == [[1, 1], [0, 0], [2, 2]]
     torch._dynamo.reset()
+
+
+def test_integers_of_any_width_choose_and_others_are_refused() -> None:
+    matrix = torch.randn(2, 3)
+    for dtype in (torch.bool, torch.uint8, torch.int16, torch.int32):
+        index = torch.tensor([1, 0]).to(dtype)
+        assert torch.equal(choose_rows(matrix, index), matrix[[1, 0]])
+    for rows in (2, FEW + 1):
+        for wrong in (-1, rows):
+            with pytest.raises(ShapeError, match=f"0 to {rows - 1} .*{wrong}"):
+                choose_rows(torch.randn(rows, 3), torch.tensor([0, wrong]))
