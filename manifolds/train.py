@@ -8,7 +8,7 @@ where a run was stopped or killed. ``--compare`` draws earlier runs into the plo
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -22,10 +22,14 @@ from rich.progress import (
 )
 
 from algebra.errors import LayoutError
+from manifolds.tasks.images import existing
 from manifolds.training import MODELS, TASKS, Outcome, Schedule, Settings, log
 from manifolds.training import train as run
 
 Option = typer.Option
+
+PLAIN: dict[str, Any] = {"highlight": False, "soft_wrap": True, "markup": False}
+"""How text is printed that may hold brackets and long paths."""
 
 
 def train(
@@ -70,13 +74,23 @@ def train(
             data_dir=data_dir,
         )
         folder = out or Path("runs") / settings.title
+        for other in compare or ():
+            existing(other / log.CSV)
         outcome = watched(settings, folder, Schedule(save_every, until=until), console)
         if compare:
             curves = {f.name: log.read(f / log.CSV) for f in [folder, *compare]}
             log.plot(curves, outcome.baseline, folder / log.PLOT)
     except LayoutError as error:
-        console.print(f"[red]{error}", highlight=False, soft_wrap=True)
+        console.print(str(error), style="red", **PLAIN)
         sys.exit(2)
+    except OSError as error:
+        text = f"{folder} cannot be written: {error}; free space, or choose --out"
+        console.print(text, style="red", **PLAIN)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        text = f"stopped; the same command goes on from the last checkpoint in {folder}"
+        console.print(text, **PLAIN)
+        sys.exit(130)
     report(outcome, folder, console)
 
 

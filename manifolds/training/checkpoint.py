@@ -1,6 +1,7 @@
 """Checkpoints that survive a kill, and go on with the very next step."""
 
 import os
+import pickle
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,9 @@ from .network import Network
 from .settings import Settings
 
 NAME = "checkpoint.pt"
+
+UNREADABLE = (pickle.UnpicklingError, RuntimeError, EOFError, LookupError, OSError)
+"""What torch raises for a file that is no checkpoint, or only a part of one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,9 @@ def save(folder: Path, settings: Settings, progress: Progress, iteration: int) -
 
     Returns:
         The file.
+
+    Raises:
+        OSError: The disk is full, for example; the last checkpoint is still there.
     """
     state = {
         "settings": settings.as_facts(),
@@ -51,11 +58,15 @@ def save(folder: Path, settings: Settings, progress: Progress, iteration: int) -
     }
     path = folder / NAME
     unfinished = folder / f"{NAME}.{os.getpid()}"
-    with unfinished.open("wb") as file:
-        torch.save(state, file)
-        file.flush()
-        os.fsync(file.fileno())
-    unfinished.replace(path)
+    try:
+        with unfinished.open("wb") as file:
+            torch.save(state, file)
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(path)
+    except BaseException:
+        unfinished.unlink(missing_ok=True)
+        raise
     return path
 
 
@@ -71,15 +82,24 @@ def load(folder: Path, settings: Settings, progress: Progress) -> int:
         Steps done; 0 where there is no checkpoint.
 
     Raises:
-        CheckpointError: The checkpoint is of another run.
+        CheckpointError: The checkpoint is of another run, or cannot be read.
     """
     path = folder / NAME
     if not path.is_file():
         return 0
-    state: dict[str, Any] = torch.load(
-        path, map_location=settings.device, weights_only=True
-    )
-    theirs, ours = state["settings"], settings.as_facts()
+    try:
+        state: dict[str, Any] = torch.load(
+            path, map_location=settings.device, weights_only=True
+        )
+        theirs = state["settings"]
+    except UNREADABLE as error:
+        raise CheckpointError(
+            f"a checkpoint was needed, but {path} cannot be read as one "
+            f"({type(error).__name__}); delete it to start again, or choose another "
+            "folder",
+            path=path,
+        ) from error
+    ours = settings.as_facts()
     other = {name for name in theirs | ours if theirs.get(name) != ours.get(name)}
     if other:
         differences = ", ".join(

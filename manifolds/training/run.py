@@ -3,12 +3,13 @@
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
+from manifolds.errors import PolicyError
 from manifolds.tasks import Batch, Task
 
 from . import checkpoint, log
@@ -16,7 +17,7 @@ from .checkpoint import Progress
 from .log import Row
 from .network import Network, make_optimizers
 from .recorded import RecordedPass
-from .settings import Settings
+from .settings import Settings, check_device
 
 Watch = Callable[[Row], None]
 
@@ -31,12 +32,24 @@ class Schedule:
         until: Stop when the mean loss of 20 steps is below this part of the baseline;
             None never does.
         stop_after: Stop when this many steps are done in all, with a checkpoint.
+
+    Raises:
+        PolicyError: A number is not positive.
     """
 
     save_every: int = 100
     check_every: int = 20
     until: float | None = None
     stop_after: int | None = None
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if value is not None and not value > 0:
+                raise PolicyError(
+                    f"{field.name} must be positive, but {field.name}={value}",
+                    value=value,
+                )
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +95,7 @@ def train(
     Raises:
         CheckpointError: The folder's checkpoint is of another run.
         DataError: The task's files are not there.
+        PolicyError: This machine has no such device.
     """
     run = Run(settings, folder, schedule or Schedule())
     while not run.is_over:
@@ -106,9 +120,11 @@ class Run:
     Raises:
         CheckpointError: The folder's checkpoint is of another run.
         DataError: The task's files are not there.
+        PolicyError: This machine has no such device.
     """
 
     def __init__(self, settings: Settings, folder: Path, schedule: Schedule) -> None:
+        check_device(settings.device)
         folder.mkdir(parents=True, exist_ok=True)
         self.settings, self.folder, self.schedule = settings, folder, schedule
         self.task = settings.make_task()

@@ -1,8 +1,11 @@
 """What a run is made of, with the papers' hyper-parameters as defaults."""
 
+import math
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
+
+import torch
 
 from manifolds.errors import MapError, PolicyError
 from manifolds.tasks import Adding, Copying, Task, digits, mnist, mnist1d, timit
@@ -97,9 +100,12 @@ class Settings:
                 )
         for field in fields(self):
             value = getattr(self, field.name)
-            if isinstance(value, int | float) and value <= 0 and field.name != "seed":
+            if field.name == "seed" or not isinstance(value, int | float):
+                continue
+            if not 0 < value < math.inf:
                 raise PolicyError(
-                    f"{field.name} must be positive, but {field.name}={value}",
+                    f"{field.name} must be positive and finite, but "
+                    f"{field.name}={value}",
                     value=value,
                 )
 
@@ -163,3 +169,27 @@ class Settings:
         for name in ("device", "data_dir", "iterations"):
             del facts[name]
         return facts
+
+
+def check_device(device: str) -> None:
+    """Refuse a device that this machine does not have.
+
+    Raises:
+        PolicyError: It is neither the CPU nor a GPU that PyTorch sees.
+
+    Example:
+        >>> check_device("cpu")
+    """
+    try:
+        wanted = torch.device(device)
+        known = wanted.type == "cpu" or (
+            wanted.type == "cuda" and (wanted.index or 0) < torch.cuda.device_count()
+        )
+    except RuntimeError:
+        known = False
+    if not known:
+        raise PolicyError(
+            f"a device of this machine is needed, cpu or one of its "
+            f"{torch.cuda.device_count()} GPUs as cuda, but device={device!r}",
+            device=device,
+        )

@@ -89,3 +89,32 @@ def test_a_killed_process_goes_on(tmp_path: Path, repository: Path) -> None:
     finish("killed")
     whole, killed = (read(tmp_path / name / CSV) for name in ("whole", "killed"))
     assert [row.loss for row in whole] == [row.loss for row in killed]
+
+
+def test_folders_that_cannot_be_used_are_named(tmp_path: Path) -> None:
+    file = tmp_path / "file[1]"
+    file.touch()
+    code, text = invoke("copying", *SMALL, "--iterations", "1", "--out", str(file))
+    assert code == 2
+    assert f"{file} cannot be written" in text
+    lost = tmp_path / "lost"
+    code, text = invoke(
+        "copying", *SMALL, "--iterations", "1", "--out", str(tmp_path / "run"),
+        "--compare", str(lost),
+    )  # fmt: skip
+    assert code == 2
+    assert f"{lost / CSV}" in text
+    assert not (tmp_path / "run").exists()
+
+
+def test_an_interrupted_run_says_how_to_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("manifolds.train.run", stop)
+    code, text = invoke("copying", *SMALL, "--out", str(tmp_path))
+    assert code == 130
+    assert "the same command goes on" in text
+    assert "Traceback" not in text

@@ -1,3 +1,4 @@
+import errno
 from pathlib import Path
 
 import pytest
@@ -45,3 +46,36 @@ def test_checkpoints_of_other_runs_are_refused(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="every=2, now 5") as caught:
         load(tmp_path, other, progress)
     assert caught.value.facts["differences"] == ("every",)
+
+
+@pytest.mark.parametrize("content", ["nothing", "text", "half", "other"])
+def test_what_is_no_checkpoint_is_refused(tmp_path: Path, content: str) -> None:
+    progress = start(SETTINGS, SETTINGS.make_task())
+    path = save(tmp_path, SETTINGS, progress, 1)
+    whole = path.read_bytes()
+    if content == "other":
+        torch.save({"weight": torch.ones(1)}, path)
+    else:
+        broken = {
+            "nothing": b"",
+            "text": b"garbage\n",
+            "half": whole[: len(whole) // 2],
+        }
+        path.write_bytes(broken[content])
+    with pytest.raises(CheckpointError, match=r"checkpoint\.pt cannot be read"):
+        load(tmp_path, SETTINGS, progress)
+
+
+def test_a_full_disk_leaves_the_last_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    progress = start(SETTINGS, SETTINGS.make_task())
+    before = save(tmp_path, SETTINGS, progress, 1).read_bytes()
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        save(tmp_path, SETTINGS, progress, 2)
+    assert [path.read_bytes() for path in tmp_path.iterdir()] == [before]

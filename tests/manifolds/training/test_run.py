@@ -1,8 +1,10 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 
+from manifolds.errors import PolicyError
 from manifolds.tasks import Copying
 from manifolds.training import Schedule, Settings, train
 from manifolds.training.log import CSV, PLOT, Row, read
@@ -98,3 +100,15 @@ def test_copying_100_is_learned(tmp_path: Path, model: str) -> None:
     outcome = train(settings, tmp_path, Schedule(until=0.1))
     assert outcome.loss < 0.1 * outcome.baseline
     assert outcome.defect < 1e-4
+
+
+@pytest.mark.parametrize("name", ["save_every", "check_every", "until", "stop_after"])
+def test_a_schedule_is_of_positive_numbers(name: str) -> None:
+    with pytest.raises(PolicyError, match=f"{name}=0"):
+        Schedule(**{name: 0})
+
+
+def test_a_run_on_a_device_that_is_not_there_makes_no_folder(tmp_path: Path) -> None:
+    with pytest.raises(PolicyError, match="device='cuda:99'"):
+        train(replace(SETTINGS, device="cuda:99"), tmp_path / "run")
+    assert not (tmp_path / "run").exists()

@@ -1,10 +1,11 @@
+import math
 from pathlib import Path
 
 import pytest
 
 from manifolds.errors import DataError, MapError, PolicyError
 from manifolds.tasks import Adding, Copying, Images
-from manifolds.training.settings import DEFAULTS, MODELS, TASKS, Settings
+from manifolds.training.settings import DEFAULTS, MODELS, TASKS, Settings, check_device
 
 
 def test_defaults_are_the_papers() -> None:
@@ -66,3 +67,15 @@ def test_mistakes_are_named() -> None:
         Settings(batch=0)
     with pytest.raises(PolicyError, match="lr=-1"):
         Settings(lr=-1)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, 0.0, -1.0])
+def test_rates_are_positive_and_finite(value: float) -> None:
+    with pytest.raises(PolicyError, match="lr="):
+        Settings(lr=value)
+
+
+@pytest.mark.parametrize("device", ["gpu", "cuda:99", "meta", ""])
+def test_a_device_of_this_machine_is_needed(device: str) -> None:
+    with pytest.raises(PolicyError, match=f"device='{device}'"):
+        check_device(device)
