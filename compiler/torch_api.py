@@ -439,3 +439,8 @@ def unflattener(text: str) -> Callable[[list[Any]], Any]:
     """Return the function from a list of results to their tree."""
     spec = pytree.treespec_loads(text)
     return lambda results: pytree.tree_unflatten(results, spec)
+
+
+def transforms_are_active() -> bool:
+    """Tell whether the caller runs inside a transform of ``torch.func``."""
+    return bool(torch._C._are_functorch_transforms_active())

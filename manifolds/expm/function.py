@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from compiler.torch_api import transforms_are_active
 from manifolds.errors import PrecisionError, ShapeError
 
 from . import direct, graphs
@@ -30,8 +31,9 @@ def expm(matrix: Tensor) -> Tensor:
     The Taylor polynomial of degree 1 to 18 that the largest 1-norm of the batch needs,
     with scaling and squaring for each matrix. The gradient is ``L(A^H, G)``, from the
     products that the forward pass made; its cost doesn't depend on the size of G, and
-    it can be differentiated again. A matrix that holds NaN or infinity gives NaN in
-    all its elements and leaves the others of its batch alone.
+    it can be differentiated again, also by ``torch.func`` in both modes and ``vmap``.
+    A matrix that holds NaN or infinity gives NaN in all its elements and leaves the
+    others of its batch alone.
 
     Args:
         matrix: float32, float64, complex64 or complex128, any strides
@@ -56,7 +58,9 @@ def expm(matrix: Tensor) -> Tensor:
         traced: Tensor = frechet_operator(matrix, [])
         return traced
     kind: Any = _Exponential
-    if direct.serves(matrix):
+    if transforms_are_active():
+        kind = _Derivative  # of order zero
+    elif direct.serves(matrix):
         kind = _Direct
     elif graphs.serves(matrix):
         kind = _Replayed
@@ -207,13 +211,17 @@ class _Replayed(torch.autograd.Function):
 
 
 class _Derivative(torch.autograd.Function):
-    """``frechet`` for one direction or more."""
+    """``frechet``, which keeps nothing but its arguments: ``torch.func`` serves it."""
 
     @staticmethod
-    def forward(ctx: Any, matrix: Tensor, *directions: Tensor) -> Tensor:
-        ctx.save_for_backward(matrix, *directions)
+    def forward(matrix: Tensor, *directions: Tensor) -> Tensor:
         value, _ = compute([matrix, *directions])
         return value
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+        ctx.save_for_backward(*inputs)
+        ctx.save_for_forward(*inputs)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
@@ -228,3 +236,25 @@ class _Derivative(torch.autograd.Function):
             for i in range(len(directions))
         )
         return to_matrix, *to_directions
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Tensor | None) -> Tensor:
+        matrix, *directions = ctx.saved_tensors
+        first, *others = tangents
+        terms = [] if first is None else [frechet(matrix, first, *directions)]
+        for i, other in enumerate(others):
+            if other is not None:
+                changed = *directions[:i], other, *directions[i + 1 :]
+                terms.append(frechet(matrix, *changed))
+        return sum(terms[1:], terms[0])
+
+    @staticmethod
+    def vmap(info: Any, dims: tuple[int | None, ...], *tensors: Tensor) -> Any:
+        batched = [
+            tensor.expand(info.batch_size, *tensor.shape)
+            if dim is None
+            else tensor.movedim(dim, 0)
+            for tensor, dim in zip(tensors, dims, strict=True)
+        ]
+        matrix, *directions = batched
+        return frechet(matrix, *directions), 0

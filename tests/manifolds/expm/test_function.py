@@ -1,11 +1,15 @@
 import math
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
+from torch.func import functional_call, grad, hessian, jacrev, jvp, vmap
 
+from manifolds import orthogonal
 from manifolds.errors import PrecisionError, ShapeError
 from manifolds.expm import expm, frechet
 from manifolds.expm.function import DTYPES, check_matrix
@@ -312,3 +316,41 @@ def test_directions_must_fit() -> None:
 
 def test_check_matrix_passes_what_is_square() -> None:
     check_matrix("x", torch.zeros(1, 1))
+
+
+@pytest.mark.parametrize("dtype", [DOUBLE, torch.complex128])
+def test_transforms_of_functions_agree_with_torch(dtype: torch.dtype) -> None:
+    """Both modes, their compositions, and batches along any dim."""
+    batch = torch.randn(4, 3, 3, dtype=dtype)
+
+    def real(exponential: Any) -> Callable[[Tensor], Tensor]:
+        return lambda x: exponential(x.to(dtype)).sin().real.sum()
+
+    transforms: list[tuple[Any, Tensor]] = [
+        (lambda f: jacrev(real(f)), batch[0].real),
+        (vmap, batch),
+        (lambda f: vmap(f, in_dims=2, out_dims=1), batch.movedim(0, 2)),
+        (lambda f: vmap(grad(real(f))), batch),
+        (lambda f: jacrev(jacrev(real(f))), batch[0].real),
+        (lambda f: hessian(real(f)), batch[0].real),
+        (lambda f: lambda a: jvp(f, (a,), (batch[1],))[1], batch[0]),
+    ]
+    for transform, x in transforms:
+        found, expected = (transform(f)(x) for f in (expm, torch.matrix_exp))
+        torch.testing.assert_close(found, expected, rtol=1e-9, atol=1e-9)
+    one = vmap(frechet, in_dims=(0, None))(batch, batch[0])
+    torch.testing.assert_close(one, frechet(batch, batch[0].expand_as(batch)))
+
+
+def test_a_constrained_module_is_a_function_of_its_parameters() -> None:
+    layer = orthogonal(torch.nn.Linear(3, 3))
+    parameters = dict(layer.named_parameters())
+
+    def loss(parameters: dict[str, Tensor]) -> Tensor:
+        output: Tensor = functional_call(layer, parameters, (torch.ones(3),))
+        return output.square().sum() + output.sum()
+
+    found = grad(loss)(parameters)
+    loss(parameters).backward()
+    for name, parameter in layer.named_parameters():
+        torch.testing.assert_close(found[name], parameter.grad)
