@@ -7,6 +7,7 @@ them, without those that only rename registers.
 
 from dataclasses import dataclass
 from random import Random
+from typing import Any
 
 from algebra import LinearLayout
 from algebra.encodings import Blocked, NvidiaMma, Slice
@@ -57,7 +58,7 @@ def published() -> list[Case]:
     high = blocked([8, 1], [16, 2], [1, 8], [0, 1])
     wide = blocked([1, 8], [1, 32], [8, 1], [1, 0])
     bytes_wide = blocked([1, 16], [2, 16], [8, 1], [1, 0])
-    listed = [
+    listed: list[tuple[str, Any, Any, list[int], int]] = [
         ("1024 f16 [8] -> [4]", eight, four, [1024], 16),
         ("128x256 f16 wgmma -> [8,1]", half, high, [128, 256], 16),
         ("64x64 f8 [1,16] -> [16,1]", rows, columns, [64, 64], 8),

@@ -123,9 +123,9 @@ class Pooled(nn.Module):
         a = functional.elu(self.down(x))
         b = functional.leaky_relu(self.middle(functional.max_pool2d(a, 2)))
         c = functional.interpolate(b, scale_factor=2, mode="bilinear")
-        return self.up(
-            functional.pad(torch.cat((a, c), 1), (1, 1, 1, 1), mode="reflect")
-        )
+        padded = functional.pad(torch.cat((a, c), 1), (1, 1, 1, 1), mode="reflect")
+        result: torch.Tensor = self.up(padded)
+        return result
 
 
 class Losses(nn.Module):
@@ -216,7 +216,7 @@ def main() -> int:
     config.use_static_cuda_launcher = False
     found: dict[int, dict[str, Any]] = {}
     here = [""]
-    plain = triton_heuristics.CachingAutotuner.run
+    plain: Any = triton_heuristics.CachingAutotuner.run
 
     def run(self: Any, *args: Any, **kwargs: Any) -> Any:
         result = plain(self, *args, **kwargs)

@@ -1,6 +1,8 @@
 """Index expressions: simplification never changes a value."""
 
 import random
+from collections.abc import Callable
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,7 +25,7 @@ from compiler.ir.index import (
 from compiler.ir.ranges import Ranges
 
 ROW, COLUMN, SIZE = digit("i"), digit("j"), symbol("N")
-BUILD = {
+BUILD: dict[str, Callable[..., Expression]] = {
     "add": add,
     "mul": mul,
     "floordiv": floordiv,
@@ -31,7 +33,7 @@ BUILD = {
     "minimum": minimum,
     "maximum": maximum,
 }
-PLAIN = {
+PLAIN: dict[str, Callable[..., int]] = {
     "add": lambda *a: sum(a),
     "mul": lambda a, *rest: a * PLAIN["mul"](*rest) if rest else a,
     "floordiv": lambda a, b: a // b,
@@ -54,7 +56,7 @@ def value(root: Expression, at: dict[str, int]) -> int:
     return found[id(root)]
 
 
-def trees() -> st.SearchStrategy[tuple]:
+def trees() -> st.SearchStrategy[Any]:
     leaf = st.sampled_from(["i", "j", "N"]) | st.integers(-9, 9)
     positive = st.integers(1, 9) | st.just("N")
     return st.recursive(
@@ -69,7 +71,7 @@ def trees() -> st.SearchStrategy[tuple]:
     )
 
 
-def built(tree, at) -> tuple[Expression, int]:
+def built(tree: Any, at: dict[str, int]) -> tuple[Expression, int]:
     if isinstance(tree, int):
         return index(tree), tree
     if isinstance(tree, str):
@@ -80,7 +82,9 @@ def built(tree, at) -> tuple[Expression, int]:
 
 
 @given(trees(), st.integers(0, 7), st.integers(0, 4), st.integers(1, 5))
-def test_building_and_simplifying_keep_the_value(tree, i, j, n):
+def test_building_and_simplifying_keep_the_value(
+    tree: Any, i: int, j: int, n: int
+) -> None:
     """Sizes: i < 8, j < N."""
     at = {"i": i, "j": min(j, n - 1), "N": n}
     expression, expected = built(tree, at)
@@ -95,7 +99,9 @@ def test_building_and_simplifying_keep_the_value(tree, i, j, n):
 
 
 @given(st.lists(st.integers(1, 6), min_size=1, max_size=4), st.randoms())
-def test_flatten_and_unflatten_are_inverse(extents: list[int], rng: random.Random):
+def test_flatten_and_unflatten_are_inverse(
+    extents: list[int], rng: random.Random
+) -> None:
     digits = [digit(f"d{k}") for k in range(len(extents))]
     ranges = Ranges(dict(zip(digits, extents, strict=True)))
     position = flatten(digits, extents)
@@ -104,7 +110,7 @@ def test_flatten_and_unflatten_are_inverse(extents: list[int], rng: random.Rando
     assert [value(part, at) for part in back] == [at[f"d{k}"] for k in range(len(back))]
 
 
-def test_equal_affine_expressions_are_one_object():
+def test_equal_affine_expressions_are_one_object() -> None:
     assert add(mul(ROW, 2), COLUMN, 1) is add(1, COLUMN, ROW, ROW)
     assert mul(add(ROW, 1), 8) is add(mul(ROW, 8), 8)
     assert constant_value(add(ROW, mul(ROW, -1), 3)) == 3
