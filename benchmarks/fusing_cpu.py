@@ -256,8 +256,11 @@ def main(arguments: list[str] | None = None) -> int:
     if asked.suite in ("models", "all"):
         from benchmarks.fusing_models import models
 
-        found["models"] = models(asked.only, asked.rounds)
-        found["models_summary"] = summary(found["models"])
+        def flush(rows: list[dict[str, Any]]) -> None:
+            found["models"], found["models_summary"] = rows, summary(rows)
+            asked.out.write_text(json.dumps(found, indent=1) + "\n")
+
+        models(asked.only, asked.rounds, flush)
         print(found["models_summary"])
     if not asked.only:
         asked.out.write_text(json.dumps(found, indent=1) + "\n")

@@ -118,9 +118,11 @@ def batch_of(name: str) -> dict[str, torch.Tensor]:
     return batch
 
 
-def models(names: list[str], rounds: int) -> list[dict[str, Any]]:
-    """Return the rows of the models."""
-    rows = []
+def models(
+    names: list[str], rounds: int, flush: Callable[[list[dict[str, Any]]], None]
+) -> list[dict[str, Any]]:
+    """Return the rows of the models; ``flush`` gets what is there after each."""
+    rows: list[dict[str, Any]] = []
     for name in _MODELS:
         if names and name not in names:
             continue
@@ -129,4 +131,5 @@ def models(names: list[str], rounds: int) -> list[dict[str, Any]]:
             row = measure(name, model_of(name), (), batch_of(name), rounds)
         show(row)
         rows.append(row)
+        flush(rows)
     return rows
