@@ -202,9 +202,9 @@ def _loads_first(stages: list[Stage]) -> tuple[Stage, ...] | None:
     for number, stage in enumerate(stages):
         for name in {str(load.data) for load in loads_of(stage)}:
             place = stores.get(name)
-            if place is not None and place < number:
+            if place is not None and place != number:
                 late.setdefault(place, []).append(number)
-    if not late:
+    if all(place > number for place, reads in late.items() for number in reads):
         return tuple(stages)
     out: list[Stage] = []
     placed: set[int] = set()

@@ -152,6 +152,14 @@ def test_a_swap_needs_memory() -> None:
     assert isinstance(merged(back, swap, {}, {}), Nest | Refusal)
 
 
+def test_two_arrays_that_each_need_the_other_s_old_content_stay_apart() -> None:
+    # x = x - y, then y = the new x: which is x - y of the old ones
+    x, y = load("x", (A,), TYPE), load("y", (A,), TYPE)
+    first = pointwise("x", apply("sub", x, y), axis(A, 4))
+    second = pointwise("y", load("x", (A,), TYPE), axis(A, 4))
+    assert "after the other" in reason_of(merged(first, second, {}, {}))
+
+
 def test_scattered_arrays_are_read_by_another_kernel() -> None:
     key = make("checked_index", (load("k", (A,), "int64"), index(4)), "index", False)
     value = load("x", (A,), TYPE)
