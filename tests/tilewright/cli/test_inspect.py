@@ -75,11 +75,7 @@ def test_the_source_of_a_kernel(
             "softmax_0 runs by PyTorch's operators",
         ),
         (
-            {
-                "kernels": [
-                    {**GOOD["kernels"][0], "verdicts": {"no_race": "Refuted"}}
-                ]
-            },
+            {"kernels": [{**GOOD["kernels"][0], "verdicts": {"no_race": "Refuted"}}]},
             "softmax_0: no_race is refuted",
         ),
     ],
