@@ -3,6 +3,7 @@
 import gzip
 import math
 import struct
+import zlib
 from dataclasses import dataclass, field
 from importlib import util
 from pathlib import Path
@@ -98,7 +99,7 @@ def digits(data_dir: Path | None = None, permuted: bool = False) -> Images:
         The task, 64 steps.
 
     Raises:
-        DataError: The file is not there.
+        DataError: The file is not there, or of another format.
 
     Source: E. Alpaydin, C. Kaynak, Optical recognition of handwritten digits, 1998.
     """
@@ -112,9 +113,16 @@ def digits(data_dir: Path | None = None, permuted: bool = False) -> Images:
             )
         data_dir = Path(found.origin).parent / "datasets" / "data"
     path = existing(data_dir / "digits.csv.gz")
-    with gzip.open(path, "rt") as lines:
-        rows = [[float(cell) for cell in line.split(",")] for line in lines]
-    table = torch.tensor(rows)
+    try:
+        with gzip.open(path, "rt") as lines:
+            rows = [[float(cell) for cell in line.split(",")] for line in lines]
+        table = torch.tensor(rows).view(len(rows), 65)
+    except (gzip.BadGzipFile, zlib.error, EOFError, ValueError, RuntimeError) as error:
+        raise DataError(
+            f"lines of 64 pixels and a label were needed, but {path} is cut short or "
+            f"of another format ({error})",
+            path=path,
+        ) from error
     pixels, labels = table[:, :-1] / 16, table[:, -1].long()
     tested = torch.arange(len(labels)) % 5 == 0
     return Images(
@@ -176,12 +184,19 @@ def read_idx(path: Path) -> Tensor:
         DataError: There is no such file, or it is of another format.
     """
     zipped = path.with_name(f"{path.name}.gz")
-    if zipped.is_file():
-        data = gzip.decompress(zipped.read_bytes())
-    else:
-        data = existing(path).read_bytes()
-    zero, kind, dims = struct.unpack(">HBB", data[:4])
-    shape = struct.unpack(f">{dims}I", data[4 : 4 + 4 * dims])
+    try:
+        if zipped.is_file():
+            data = gzip.decompress(zipped.read_bytes())
+        else:
+            data = existing(path).read_bytes()
+        zero, kind, dims = struct.unpack(">HBB", data[:4])
+        shape = struct.unpack(f">{dims}I", data[4 : 4 + 4 * dims])
+    except (gzip.BadGzipFile, zlib.error, EOFError, struct.error) as error:
+        raise DataError(
+            f"an IDX file of bytes was needed, but {path} is cut short or of another "
+            f"format ({error})",
+            path=path,
+        ) from error
     body = data[4 + 4 * dims :]
     if zero or kind != 8 or len(body) != math.prod(shape):
         raise DataError(

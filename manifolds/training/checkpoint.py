@@ -1,5 +1,6 @@
 """Checkpoints that survive a kill, and go on with the very next step."""
 
+import io
 import os
 import pickle
 from dataclasses import dataclass
@@ -56,11 +57,14 @@ def save(folder: Path, settings: Settings, progress: Progress, iteration: int) -
         "optimizers": [each.state_dict() for each in progress.optimizers],
         "generator": progress.generator.get_state(),
     }
+    # in memory first: torch hides the error of a full disk behind its own
+    whole = io.BytesIO()
+    torch.save(state, whole)
     path = folder / NAME
     unfinished = folder / f"{NAME}.{os.getpid()}"
     try:
         with unfinished.open("wb") as file:
-            torch.save(state, file)
+            file.write(whole.getbuffer())
             file.flush()
             os.fsync(file.fileno())
         unfinished.replace(path)

@@ -91,3 +91,20 @@ def test_mistakes_are_named(tmp_path: Path) -> None:
     (tmp_path / "short").write_bytes(struct.pack(">HBBI", 0, 8, 1, 5) + b"abc")
     with pytest.raises(DataError, match="3 bytes"):
         read_idx(tmp_path / "short")
+
+
+@pytest.mark.parametrize("content", [b"", b"hi", b"\0\0\x08\x03\0\0"])
+@pytest.mark.parametrize("ending", ["", ".gz"])
+def test_files_that_are_cut_short_are_named(
+    tmp_path: Path, content: bytes, ending: str
+) -> None:
+    (tmp_path / f"numbers{ending}").write_bytes(content)
+    with pytest.raises(DataError, match="numbers is cut short"):
+        read_idx(tmp_path / "numbers")
+
+
+@pytest.mark.parametrize("content", [b"hi", gzip.compress(b"hi\n"), b"\x1f\x8b"])
+def test_digits_of_another_format_are_named(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "digits.csv.gz").write_bytes(content)
+    with pytest.raises(DataError, match=r"digits\.csv\.gz is cut short"):
+        digits(tmp_path)
