@@ -28,7 +28,6 @@ FLAGS: Final = (
     "-fno-math-errno",
     "-fno-trapping-math",
     "-ffp-contract=off",
-    "-fno-thread-jumps",  # it turns choices that a vector makes at once into branches
     "-w",
 )
 """Options for the compiler; none changes a rounding."""
