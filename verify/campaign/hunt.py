@@ -20,9 +20,9 @@ from .case import Case
 from .cause import cause, is_failure, symptom
 from .diagnosis import diagnose
 from .process import SubjectProcess
+from .regression import versions, write
 from .shrink import shrink
 from .store import Store
-from .test_file import versions, write
 
 BATCH = 50
 """Programs of one seed."""

@@ -104,13 +104,14 @@ def expected(
         function: Takes the inputs, returns tensors.
         build: Makes fresh inputs, the same each time.
     """
-    plain = _run(function, build)
+    plain = _run(function, build())
     if isinstance(plain, Exception):
         return Expected((), (), (), plain)
     moved = []
     for seed in range(RUNS):
+        inputs = build()  # as they are: only what is computed moves
         with _Moved(seed):
-            run = _run(function, build)
+            run = _run(function, inputs)
         if not isinstance(run, Exception) and len(run) == len(plain):
             moved.append(run)
     bounds: list[torch.Tensor | None] = []
@@ -124,9 +125,8 @@ def expected(
 
 
 def _run(
-    function: Callable[..., Sequence[Any]], build: Callable[[], list[torch.Tensor]]
+    function: Callable[..., Sequence[Any]], inputs: list[torch.Tensor]
 ) -> list[torch.Tensor] | Exception:
-    inputs = build()
     torch.manual_seed(0)
     try:
         with torch.no_grad(), warnings.catch_warnings():

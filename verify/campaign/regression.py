@@ -14,6 +14,8 @@ from .case import Case
 LITERAL = 4096
 """Elements that are written out."""
 
+UNUSED = "  # " + "noqa: F401 - a program may use it"
+
 
 def versions() -> dict[str, str]:
     """Return what a failure depends on."""
@@ -54,8 +56,8 @@ def write(
         '"""',
         "",
         "import torch",
-        "import torch.nn.functional as F  # noqa: F401",
-        "from torch import inf, nan  # noqa: F401",
+        f"import torch.nn.functional as F{UNUSED}",
+        f"from torch import inf, nan{UNUSED}",
         "",
         "",
         case.program.source.rstrip(),

@@ -1,13 +1,43 @@
-"""Backends with planted faults, for campaigns to find."""
+"""Backends with planted faults, for campaigns to find, and a process to run them.
+
+A subject's process imports this file as the module ``conftest``.
+"""
 
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
 from torch import fx
+
+from verify.campaign.case import Case
+from verify.campaign.process import SubjectProcess
+from verify.strategies.programs import Program
+from verify.strategies.tensors import TensorSpec
+
+HERE = str(Path(__file__).parent)
+VECTOR = TensorSpec((4,), (1,), 0, torch.float32)
+
+
+def make_case(subject: str, *lines: str, spec: TensorSpec = VECTOR) -> Case:
+    names = [line.partition(" = ")[0] for line in lines]
+    program = Program({"x0": spec}, lines, (names[-1],), ("op",) * len(lines))
+    return Case(program, subject)
+
+
+@pytest.fixture
+def case() -> Callable[..., Case]:
+    return make_case
+
+
+@pytest.fixture(scope="session")
+def process() -> Iterator[SubjectProcess]:
+    with SubjectProcess(timeout=20.0, environment={"PYTHONPATH": HERE}) as made:
+        yield made
 
 
 def _replaced(

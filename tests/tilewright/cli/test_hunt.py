@@ -1,0 +1,39 @@
+"""Campaigns from the command line."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tilewright.cli import main
+
+
+def test_unknown_subjects_and_families_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = ["--folder", str(tmp_path)]
+    assert main(["hunt", "--subject", "nothing", *folder]) == 2
+    assert "inductor" in capsys.readouterr().err
+    assert main(["hunt", "--subject", "eager", "--families", "x", *folder]) == 2
+    assert "pointwise" in capsys.readouterr().err
+
+
+def test_a_test_file_is_run_in_clean_processes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "test_one.py"
+    file.write_text("def test_one():\n    assert 1 + 1 == 3\n")
+    assert main(["reproduce", str(file), "--json"]) == 1
+    facts = json.loads(capsys.readouterr().out)
+    assert (facts["runs"], facts["failed"]) == (1, 1)
+    assert main(["reproduce", str(tmp_path / "missing.py")]) == 2
+
+
+@pytest.mark.slow
+def test_a_hunt_reports_what_it_did(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["hunt", "--subject", "eager", "--minutes", "0.3", "--json"]
+    assert main([*words, "--folder", str(tmp_path)]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["programs"] > 0 and facts["finds"] == []

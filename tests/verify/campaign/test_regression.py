@@ -1,0 +1,50 @@
+"""The test file of a find fails as long as the fault is there."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+
+from verify.campaign.case import Case
+from verify.campaign.process import SubjectProcess
+from verify.campaign.regression import write
+
+HERE = str(Path(__file__).parent)
+MakeCase = Callable[..., Case]
+
+
+@pytest.mark.slow
+def test_the_test_file_fails_and_names_what_it_needs(
+    process: SubjectProcess, case: MakeCase, tmp_path: Path
+) -> None:
+    wrong = case("conftest:wrong_sin", "v0 = torch.sin(x0)")
+    answer = process.run(wrong)
+    text = write("sin", wrong, answer, "the backend", "wrong_sin: value")
+    file = tmp_path / "test_sin.py"
+    file.write_text(text)
+    command = [sys.executable, "-m", "pytest", "-q", "-c", "/dev/null", str(file)]
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        env={"PYTHONPATH": HERE, "PATH": "/usr/bin:/bin"},
+        cwd=tmp_path,
+        check=False,
+    )
+    assert done.returncode == 1 and "1 failed" in done.stdout, done.stdout
+    assert torch.__version__ in text and "Found by" in text
+    # a backend without the fault: the same file passes
+    right = text.replace("import wrong_sin", "import dies_on_exp as wrong_sin")
+    file.write_text(right)
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        env={"PYTHONPATH": HERE, "PATH": "/usr/bin:/bin"},
+        cwd=tmp_path,
+        check=False,
+    )
+    assert "1 passed" in done.stdout, done.stdout

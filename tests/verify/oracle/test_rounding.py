@@ -1,0 +1,51 @@
+"""Bounds from perturbed runs: wide enough for rounding, tight enough for faults."""
+
+from collections.abc import Callable
+
+import torch
+
+from verify.oracle.mismatch import compare
+from verify.oracle.rounding import expected
+
+Function = Callable[..., tuple[torch.Tensor, ...]]
+
+
+def inputs() -> list[torch.Tensor]:
+    return [torch.linspace(-2, 2, 64)]
+
+
+def test_other_orders_of_a_sum_are_within_the_bound() -> None:
+    wanted = expected(lambda x: (x.exp().sum(),), inputs)
+    other = inputs()[0].double().exp().sum().float()
+    assert compare(wanted, [other, *inputs()]) is None
+
+
+def test_a_wrong_element_is_outside_the_bound() -> None:
+    wanted = expected(lambda x: (x.sin() * 3,), inputs)
+    right = inputs()[0].sin() * 3
+    assert compare(wanted, [right, *inputs()]) is None
+    wrong = right.clone()
+    wrong[5] *= 1 + 1e-4
+    found = compare(wanted, [wrong, *inputs()])
+    assert found is not None and found.kind == "value" and "(5,)" in found.detail
+
+
+def test_what_rounds_nothing_must_be_equal() -> None:
+    wanted = expected(lambda x: (x.flip(0),), inputs)
+    assert wanted.bounds[0] is None
+    almost = inputs()[0].flip(0)
+    almost[0] = torch.nextafter(almost[0], torch.tensor(9.0))
+    assert compare(wanted, [almost, *inputs()]) is not None
+
+
+def test_a_comparison_that_rounding_turns_is_left_open() -> None:
+    def turning(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return (x.sin() ** 2 + x.cos() ** 2 > 1,)
+
+    wanted = expected(turning, inputs)
+    assert wanted.loose[0] is not None and bool(wanted.loose[0].any())
+
+
+def test_an_error_of_eager_mode_is_kept() -> None:
+    wanted = expected(lambda x: (x.reshape(7),), inputs)
+    assert isinstance(wanted.error, RuntimeError)
