@@ -2,7 +2,7 @@
 
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import torch
@@ -147,7 +147,7 @@ def backward_launch(
     return (before if kept is None else before[kept]), to_bias
 
 
-@cache
+@lru_cache(maxsize=256)  # tensors on the GPU: lengths that come no more must go
 def places(sizes: tuple[int, ...], device: torch.device) -> Tensor | None:
     """Return where packed rows lie when all steps have equal room; None if they do.
 
@@ -211,7 +211,8 @@ def launch(
         interpret: Run in Triton's interpreter, on the CPU, a launch for each step.
 
     Returns:
-        y [steps, batch, n]; ``sum sign(h) y`` over steps and batch [n] (zero forward).
+        y [steps, batch, n]; ``sum sign(h) y`` over steps and batch [n]
+        (unset in a forward scan).
     """
     steps, batch, n = x.shape
     chosen = chosen or cut(n, batch, processors(x.device))

@@ -99,7 +99,7 @@ class ExpRNN(nn.Module):
     def _padded(self, x: Tensor, h: Tensor | None) -> tuple[Tensor, Tensor]:
         steps, batch = x.shape[:2]
         states, last = self._run(x.flatten(0, 1), [batch] * steps, batch, h)
-        return states.view(steps, batch, -1), last
+        return states.view(steps, batch, self.hidden_size), last
 
     def _packed(
         self, x: PackedSequence, h: Tensor | None

@@ -64,6 +64,12 @@ def test_shapes_are_those_of_torchs_rnn() -> None:
     )
 
 
+def test_an_empty_batch_has_empty_states() -> None:
+    layer = ExpRNN(3, 4)
+    states, last = layer(torch.zeros(5, 0, 3))
+    assert states.shape == (5, 0, 4) and last.shape == (1, 0, 4)
+
+
 def test_integers_are_one_hot() -> None:
     rnn = ExpRNN(5, 4, 2)
     x = torch.randint(5, (7, 2))
