@@ -127,7 +127,7 @@ def channels_last(images: "torch.Tensor") -> "torch.Tensor":
         >>> channels_last(torch.zeros(2, 3, 224, 224)).shape
         torch.Size([2, 224, 224, 3])
     """
-    from .permuting.execute import check_tensor
+    from .permuting.execute import check_tensor  # torch: only where it is used
     from .permuting.transposition import transpose_matrices
 
     if check_tensor(images).dim() != 4:

@@ -10,7 +10,6 @@ from typing import Any
 
 import torch
 
-from compiler import permutations
 from compiler.codegen.cpp.permute import WIDTHS
 from compiler.codegen.cpp.transpose import transpose_source
 from compiler.runtime.build import load_library
@@ -59,9 +58,8 @@ def transpose_matrices(
     if not source.numel():
         return target
     if not rows & rows - 1 and not columns & columns - 1:
-        layout = permutations.transpose(rows, columns)
         moved = target.view(source.shape)
-        permute_data(source, IndexMap.from_layout(layout), moved, backend)
+        permute_data(source, rotation(rows, columns), moved, backend)
         return target
     chosen = choose(backend, source.device)
     width = source.element_size()
@@ -75,6 +73,20 @@ def transpose_matrices(
     else:
         target.copy_(source.transpose(1, 2))
     return target
+
+
+def rotation(rows: int, columns: int) -> IndexMap:
+    """Return the transpose of a matrix whose extents are powers of two.
+
+    Law: flat index ``r * columns + c`` goes to ``c * rows + r``, so the bits of the
+    index turn around by those of ``rows``.
+
+    Example:
+        >>> rotation(2, 4).columns
+        (2, 4, 1)
+    """
+    turn, bits = rows.bit_length() - 1, (rows * columns).bit_length() - 1
+    return IndexMap(tuple(1 << (bit + turn) % bits for bit in range(bits)))
 
 
 @cache

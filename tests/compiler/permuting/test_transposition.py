@@ -6,8 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compiler.errors import BackendError, NotATensorError
+from compiler.permutations import transpose
 from compiler.permuting.execute import Backend
-from compiler.permuting.transposition import transpose_matrices
+from compiler.permuting.index_map import IndexMap
+from compiler.permuting.transposition import rotation, transpose_matrices
 
 PATHS: tuple[Backend, ...] = ("cpp", "interpreter", "torch")
 DTYPES = (torch.int8, torch.bfloat16, torch.float32, torch.int64, torch.complex128)
@@ -36,6 +38,12 @@ def test_the_law(
 def test_several_tiles(shape: tuple[int, int, int], backend: Backend) -> None:
     x = torch.randn(shape)
     assert torch.equal(transpose_matrices(x, backend=backend), x.transpose(1, 2))
+
+
+@pytest.mark.parametrize("rows", [1, 2, 8, 64])
+@pytest.mark.parametrize("columns", [1, 4, 32])
+def test_powers_of_two_turn_the_index(rows: int, columns: int) -> None:
+    assert rotation(rows, columns) == IndexMap.from_layout(transpose(rows, columns))
 
 
 def test_strided_input_is_read_as_it_is_seen() -> None:
