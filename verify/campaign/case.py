@@ -20,6 +20,9 @@ class Case:
         device: ``"cpu"`` or ``"cuda"``.
         dynamic: Whether sizes are compiled as symbols.
         seed: Of the campaign's batch that drew it, -1 if by hand.
+        has_parity: Whether random numbers must be eager mode's (backends that have
+            a setting for it get it); else only types, shapes, strides and the same
+            numbers from the same seed are asked for.
     """
 
     program: Program
@@ -27,22 +30,24 @@ class Case:
     device: str = "cpu"
     dynamic: bool = False
     seed: int = -1
+    has_parity: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """Return it as plain data."""
-        inputs = {
-            name: {**asdict(spec), "dtype": str(spec.dtype).removeprefix("torch.")}
-            for name, spec in self.program.inputs.items()
-        }
+        program = self.program
         return {
             "subject": self.subject,
             "device": self.device,
             "dynamic": self.dynamic,
             "seed": self.seed,
-            "inputs": inputs,
-            "lines": list(self.program.lines),
-            "returns": list(self.program.returns),
-            "operations": list(self.program.operations),
+            "has_parity": self.has_parity,
+            "inputs": _specs_to_json(program.inputs),
+            "others": [_specs_to_json(specs) for specs in program.others],
+            "objects": dict(program.objects),
+            "gradients": program.gradients,
+            "lines": list(program.lines),
+            "returns": list(program.returns),
+            "operations": list(program.operations),
         }
 
 
@@ -52,18 +57,14 @@ def from_json(data: Mapping[str, Any]) -> Case:
     Raises:
         KeyError: A part is missing.
     """
-    inputs = {}
-    for name, fields in data["inputs"].items():
-        given = dict(fields)
-        given["dtype"] = getattr(torch, given["dtype"])
-        for part in ("shape", "strides"):
-            given[part] = tuple(given[part])
-        inputs[name] = TensorSpec(**given)
     program = Program(
-        inputs,
+        _specs_from_json(data["inputs"]),
         tuple(data["lines"]),
         tuple(data["returns"]),
         tuple(data["operations"]),
+        dict(data.get("objects", {})),
+        tuple(_specs_from_json(specs) for specs in data.get("others", [])),
+        data.get("gradients", False),
     )
     return Case(
         program,
@@ -71,4 +72,23 @@ def from_json(data: Mapping[str, Any]) -> Case:
         data.get("device", "cpu"),
         data.get("dynamic", False),
         data.get("seed", -1),
+        data.get("has_parity", False),
     )
+
+
+def _specs_to_json(specs: Mapping[str, TensorSpec]) -> dict[str, Any]:
+    return {
+        name: {**asdict(spec), "dtype": str(spec.dtype).removeprefix("torch.")}
+        for name, spec in specs.items()
+    }
+
+
+def _specs_from_json(data: Mapping[str, Any]) -> dict[str, TensorSpec]:
+    specs = {}
+    for name, fields in data.items():
+        given = dict(fields)
+        given["dtype"] = getattr(torch, given["dtype"])
+        for part in ("shape", "strides"):
+            given[part] = tuple(given[part])
+        specs[name] = TensorSpec(**given)
+    return specs

@@ -158,7 +158,14 @@ def _batch(
     def each(program: Program, dynamic: bool) -> None:
         if time.monotonic() >= deadline or not program.lines:
             return
-        case = Case(program, campaign.subject, campaign.device, dynamic, number)
+        case = Case(
+            program,
+            campaign.subject,
+            campaign.device,
+            dynamic,
+            number,
+            has_parity=bool(number % 2),
+        )
         answer = process.run(case)
         tally.programs += 1
         tally.statuses[answer["status"]] += 1

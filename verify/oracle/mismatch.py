@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
+from .outcome import shared
 from .rounding import Expected
 
 
@@ -13,7 +15,8 @@ class Mismatch:
     """A difference.
 
     Attributes:
-        kind: ``"count"``, ``"shape"``, ``"dtype"``, ``"strides"`` or ``"value"``.
+        kind: ``"count"``, ``"structure"``, ``"shape"``, ``"dtype"``, ``"strides"``,
+            ``"value"`` or ``"aliasing"``.
         output: Number of the result; inputs after the run count on.
         detail: In words, with the first wrong element.
     """
@@ -24,21 +27,29 @@ class Mismatch:
 
 
 def compare(
-    wanted: Expected, got: Sequence[torch.Tensor], *, strides: bool = True
+    wanted: Expected, got: Sequence[Any], *, strides: bool = True
 ) -> Mismatch | None:
     """Return the first difference, None if there is none.
 
     Floats may be off by their bound; NaN equals NaN, infinities and integers must be
-    equal, zeros may differ in sign where rounding touched them.
+    equal, zeros may differ in sign where rounding touched them. Tensors that lie in
+    one storage must do so in both runs.
 
     Args:
-        wanted: From :func:`rounding.expected`.
-        got: The subject's results, and the inputs after its run.
-        strides: Whether strides of dims longer than one must be equal.
+        wanted: From :func:`rounding.eager` or :func:`rounding.expected`.
+        got: The subject's leaves, see :func:`outcome.leaves`.
+        strides: Whether strides of dims longer than one must be equal, and storages
+            shared in the same way.
     """
+    if wanted.is_open:
+        return None
     if len(got) != len(wanted.values):
         return Mismatch("count", 0, f"{len(got)} results, not {len(wanted.values)}")
     for number, (value, other) in enumerate(zip(wanted.values, got, strict=True)):
+        if not isinstance(value, torch.Tensor) or not isinstance(other, torch.Tensor):
+            if isinstance(value, torch.Tensor) or value != other:
+                return Mismatch("structure", number, f"{other!r}, not {value!r}")
+            continue
         if other.shape != value.shape:
             return Mismatch(
                 "shape", number, f"{tuple(other.shape)}, not {tuple(value.shape)}"
@@ -54,6 +65,13 @@ def compare(
         )
         if found is not None:
             return found
+    both = shared([(0, leaf) for leaf in got]) if strides else wanted.shared
+    if both != wanted.shared:
+        first = min(both ^ wanted.shared)
+        word = "share" if first in both else "do not share"
+        return Mismatch(
+            "aliasing", first[1], f"{first[0]} and {first[1]} {word} memory"
+        )
     return None
 
 

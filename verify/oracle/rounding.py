@@ -8,14 +8,16 @@ runs differ by is what rounding explains (discrete stochastic arithmetic; J. Vig
 own unit and nothing is assumed about the order of sums.
 """
 
-import warnings
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_map_only
+
+from .outcome import outcome, shared
 
 RUNS = 8
 """Perturbed runs: one with all results up, one with all down, the others mixed."""
@@ -36,6 +38,19 @@ _EXACT = {
     "contiguous", "empty_like", "empty_strided", "new_empty_strided", "eye", "isnan",
 }  # fmt: skip
 """Operators that round nothing."""
+
+_ACCUMULATES = {
+    "sum", "mean", "nansum", "prod", "cumsum", "cumprod", "var", "std", "var_mean",
+    "mm", "bmm", "addmm", "baddbmm", "dot", "mv", "convolution", "linalg_vector_norm",
+    "convolution_backward", "native_batch_norm", "native_layer_norm_backward",
+    "native_group_norm_backward", "native_batch_norm_backward", "index_add",
+    "scatter_add", "scatter_reduce", "_scaled_dot_product_flash_attention_for_cpu",
+    "_scaled_dot_product_flash_attention_for_cpu_backward", "logcumsumexp",
+    "embedding_dense_backward", "avg_pool2d", "upsample_bilinear2d", "trace",
+    "_fused_rms_norm", "_embedding_bag",
+}  # fmt: skip
+"""Operators that round sums inside: their operands are moved too, so that a sum that
+cancels is as uncertain as its terms make it, whatever its order."""
 
 
 @cache
@@ -86,8 +101,10 @@ class _Moved(TorchDispatchMode):
             # a composite rounds inside: 1 + erf(x) cancels, and the mode must see it
             with self:
                 return parts(*args, **(kwargs or {}))
-        out = func(*args, **(kwargs or {}))
         name = func._schema.name.partition("::")[2]
+        if name in _ACCUMULATES:
+            args = tree_map_only(torch.Tensor, self._moved_copy, args)
+        out = func(*args, **(kwargs or {}))
         if name in _EXACT or (func._schema.is_mutable and not name.endswith("_")):
             return out
         if isinstance(out, torch.Tensor):
@@ -97,6 +114,11 @@ class _Moved(TorchDispatchMode):
                 self._moved(o) if isinstance(o, torch.Tensor) else o for o in out
             )
         return out
+
+    def _moved_copy(self, value: torch.Tensor) -> torch.Tensor:
+        if value.dtype not in (torch.float32, torch.float64):
+            return value  # sums of half types are accumulated in float32
+        return self._moved(value.clone())
 
     def _moved(self, value: torch.Tensor) -> torch.Tensor:
         if not value.dtype.is_floating_point or not value.numel():
@@ -118,68 +140,121 @@ class Expected:
     """What a program returns, and how far a right answer may be off.
 
     Attributes:
-        values: Eager mode's results, and the inputs after the run.
+        values: Eager mode's results, and the arguments after the run, see
+            :func:`outcome.leaves`; gradients come last.
         bounds: Largest permitted deviation of each element (float64), None where the
             results must be equal, bit for bit but for the payload of a NaN.
         loose: Elements of which nothing can be said: a rounding elsewhere changes a
-            comparison, a NaN or an integer.
+            comparison, a NaN or an integer, or they are random.
         error: What eager mode raised, None if it ran.
+        shared: Which of them lie in one storage.
+        is_open: Whether rounding can change the path that the program takes, so that
+            nothing can be said about any value.
     """
 
-    values: tuple[torch.Tensor, ...]
+    values: tuple[Any, ...]
     bounds: tuple[torch.Tensor | None, ...]
     loose: tuple[torch.Tensor | None, ...]
     error: Exception | None = None
+    shared: frozenset[tuple[int, int]] = frozenset()
+    is_open: bool = False
+
+
+def eager(
+    function: Callable[..., Sequence[Any]],
+    build: Callable[[], list[Any]],
+    *,
+    gradients: bool = False,
+    random: Collection[int] = (),
+) -> Expected:
+    """Run a program as it is; nothing may be off, but what is random.
+
+    Law: what agrees with this agrees with :func:`expected`, which takes longer.
+
+    Args:
+        function: Takes the arguments, returns a sequence.
+        build: Makes fresh arguments, the same each time.
+        gradients: Whether gradients are wanted too.
+        random: Places (numbers of results and arguments) whose elements are random.
+    """
+    plain = _run(function, build(), gradients)
+    if isinstance(plain, Exception):
+        return Expected((), (), (), plain)
+    values = tuple(_copied(leaf) for _, leaf in plain)
+    loose = tuple(
+        _all_loose(leaf) if place in random else None for place, leaf in plain
+    )
+    return Expected(values, (None,) * len(values), loose, None, shared(plain))
 
 
 def expected(
-    function: Callable[..., Sequence[Any]], build: Callable[[], list[torch.Tensor]]
+    function: Callable[..., Sequence[Any]],
+    build: Callable[[], list[Any]],
+    *,
+    gradients: bool = False,
+    random: Collection[int] = (),
 ) -> Expected:
-    """Run a program as it is and perturbed.
-
-    Args:
-        function: Takes the inputs, returns tensors.
-        build: Makes fresh inputs, the same each time.
-    """
-    plain = _run(function, build())
-    if isinstance(plain, Exception):
-        return Expected((), (), (), plain)
-    moved = []
+    """Run a program as it is and perturbed; arguments as of :func:`eager`."""
+    plain = eager(function, build, gradients=gradients, random=random)
+    if plain.error is not None:
+        return plain
+    moved: list[list[Any]] = []
     for seed in range(RUNS):
         inputs = build()  # as they are: only what is computed moves
         with _Moved(seed):
-            run = _run(function, inputs)
-        if not isinstance(run, Exception) and len(run) == len(plain):
-            moved.append(run)
+            run = _run(function, inputs, gradients)
+        if isinstance(run, Exception) or not _alike(plain.values, run):
+            return replace(plain, is_open=True)
+        moved.append([leaf for _, leaf in run])
     bounds: list[torch.Tensor | None] = []
     loose: list[torch.Tensor | None] = []
-    for number, value in enumerate(plain):
-        others = [run[number] for run in moved if run[number].shape == value.shape]
-        bound, free = _spread(value, others)
+    for number, value in enumerate(plain.values):
+        bound, free = None, plain.loose[number]
+        if isinstance(value, torch.Tensor) and free is None:
+            bound, free = _spread(value, [run[number] for run in moved])
         bounds.append(bound)
         loose.append(free)
-    return Expected(tuple(plain), tuple(bounds), tuple(loose))
+    return replace(plain, bounds=tuple(bounds), loose=tuple(loose))
 
 
 def _run(
-    function: Callable[..., Sequence[Any]], inputs: list[torch.Tensor]
-) -> list[torch.Tensor] | Exception:
-    torch.manual_seed(0)
+    function: Callable[..., Sequence[Any]], given: list[Any], gradients: bool
+) -> list[tuple[int, Any]] | Exception:
     try:
-        with torch.no_grad(), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            results = [*function(*inputs), *inputs]
+        return outcome(function, given, gradients=gradients)
     except Exception as error:
         return error
-    return [_copied(r) for r in results if isinstance(r, torch.Tensor)]
 
 
-def _copied(value: torch.Tensor) -> torch.Tensor:
+def _alike(values: Sequence[Any], run: Sequence[tuple[int, Any]]) -> bool:
+    """Whether a run has the same leaves: strings, and shapes of tensors."""
+    if len(values) != len(run):
+        return False
+    for value, (_, leaf) in zip(values, run, strict=True):
+        if isinstance(value, torch.Tensor) != isinstance(leaf, torch.Tensor):
+            return False
+        if isinstance(value, torch.Tensor):
+            if value.shape != leaf.shape:
+                return False
+        elif value != leaf:
+            return False
+    return True
+
+
+def _all_loose(value: Any) -> torch.Tensor | None:
+    if isinstance(value, torch.Tensor):
+        return torch.ones(value.shape, dtype=torch.bool)
+    return None
+
+
+def _copied(value: Any) -> Any:
     """Return a copy with the same strides, overlapping ones too."""
+    if not isinstance(value, torch.Tensor):
+        return value
     value = value.detach()
     reach = sum((n - 1) * s for n, s in zip(value.shape, value.stride(), strict=True))
     if not value.numel():
-        return value.clone()
+        return torch.empty_strided(value.shape, value.stride(), dtype=value.dtype)
     flat = value.as_strided((reach + 1,), (1,), value.storage_offset()).clone()
     return flat.as_strided(value.shape, value.stride(), 0)
 
@@ -197,7 +272,7 @@ def _spread(
     free = torch.zeros(value.shape, dtype=torch.bool)
     largest = torch.zeros(value.shape, dtype=torch.float64)
     for other in others:
-        moved = other.to(torch.float64)
+        moved = other.detach().to(torch.float64)
         free |= torch.isfinite(moved) != finite
         free |= torch.isnan(moved) != torch.isnan(wide)
         largest = torch.maximum(largest, torch.nan_to_num((moved - wide).abs(), 0.0))

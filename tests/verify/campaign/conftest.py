@@ -36,7 +36,7 @@ def case() -> Callable[..., Case]:
 
 @pytest.fixture(scope="session")
 def process() -> Iterator[SubjectProcess]:
-    with SubjectProcess(timeout=20.0, environment={"PYTHONPATH": HERE}) as made:
+    with SubjectProcess(timeout=40.0, environment={"PYTHONPATH": HERE}) as made:
         yield made
 
 

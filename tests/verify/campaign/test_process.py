@@ -16,6 +16,6 @@ def test_a_crash_and_a_hang_are_told_and_survived(
     assert process.run(case("dynamo", "v0 = torch.exp(x0)"))["status"] == "ok"
     process.timeout = 2.0
     hung = process.run(case("conftest:hangs_on_exp", "v0 = torch.exp(x0)"))
-    process.timeout = 8.0
+    process.timeout = 40.0
     assert hung["status"] == "hung"
     assert process.run(case("dynamo", "v0 = torch.exp(x0)"))["status"] == "ok"

@@ -4,6 +4,10 @@ A template is an expression with holes (``scope`` says what fills each), or a st
 where it is in :data:`STATEMENTS`. Simplest first: a program shrinks towards them.
 """
 
+from .module_operations import MODULES
+from .random_operations import RANDOM, RANDOM_STATEMENTS, SUPPORT
+from .size_operations import BRANCHES, SIZE_STATEMENTS, SIZES_READ
+
 UNARY = [
     "abs",
     "ceil",
@@ -128,6 +132,9 @@ CASTS = {
     "clone": "{t}.clone()",
     "contiguous": "{t}.contiguous()",
     "view_dtype": "{t}.view({dtype})",
+    "type_as": "{t}.type_as({t})",
+    "float8_trip": "{f}.to(torch.float8_e4m3fn).float()",
+    "int_trip": "{n}.to(torch.int8).to({it}.dtype)",
 }
 
 VIEWS = {
@@ -157,6 +164,17 @@ VIEWS = {
     "triu": "torch.triu({d2}, {o})",
     "tril": "torch.tril({d2}, {o})",
     "rot90": "torch.rot90({d2})",
+    "as_strided": "{full}.as_strided({as_strided})",
+    "split_with_sizes": "torch.split({full1}, {split_sizes})[-1]",
+    "alias": "{t}.detach()",
+    "view_as": "{t}.view_as({like})",
+    "ellipsis": "{d1}[..., None, :]",
+    "reversed_strides": "{d2}.mT",
+    "tile": "torch.tile({d1}, {repeats})",
+    "tensor_split": "torch.tensor_split({d1}, {k}, {dim})[0]",
+    "diag_embed": "torch.diag_embed({d1})",
+    "unfold_overlapping": "{full1}.unfold({dim}, 2, 1)",
+    "channels_last": "{image}.contiguous(memory_format=torch.channels_last)",
 }
 
 REDUCTIONS = {
@@ -193,6 +211,21 @@ REDUCTIONS = {
     "topk": "torch.topk({full1}, 1, {dim})[0]",
     "diff": "torch.diff({n1}, dim={dim})",
     "trace": "torch.trace({m})",
+    "sum_dtype": "{d1}.sum({dim}, dtype=torch.float64)",
+    "nansum": "torch.nansum({f1}, {dim})",
+    "median": "{full1}.median({dim})[0]",
+    "cummin": "torch.cummin({full1}, {dim})[0]",
+    "argsort": "torch.argsort({d1}, {dim}, stable=True)",
+    "kthvalue": "torch.kthvalue({full1}, 1, {dim})[0]",
+    "rms_norm": "F.rms_norm({f1full}, ({last},))",
+    "group_norm": "F.group_norm({image}, 1)",
+    "batch_norm": "F.batch_norm({image}, None, None, training=True)",
+    "mse_loss": "F.mse_loss({fullf}, {alike})",
+    "smooth_l1": "F.smooth_l1_loss({fullf}, {alike})",
+    "cross_entropy": "F.cross_entropy({m}, torch.arange({it}.shape[0]) % 2)",
+    "histc": "torch.histc({fullf}, 4, -2.0, 2.0)",
+    "max_pool_indices": "F.max_pool2d({image}, 1, {k}, return_indices=True)[1]",
+    "adaptive_avg_pool": "F.adaptive_avg_pool2d({image}, 1)",
 }
 
 INDEXING = {
@@ -212,6 +245,34 @@ INDEXING = {
     "select_scatter": "torch.select_scatter({full1}, {full1}.sum(0), 0, 0)",
     "embedding": "F.embedding({positions}, {m})",
     "one_hot": "F.one_hot({t}.flatten().long() % 4, 4)",
+    "index_affine": "{full1}[(torch.arange({size}) * {k} + {k}) % {it}.shape[0]]",
+    "index_divided": "{full1}[torch.arange({size}) // {k} % {it}.shape[0]]",
+    "index_reversed": "{full1}[{it}.shape[0] - 1 - torch.arange({it}.shape[0])]",
+    "index_two": (
+        "{full2}[torch.arange({size}) % {it}.shape[0], "
+        "torch.arange({size}) * {k} % {it}.shape[1]]"
+    ),
+    "index_floor": (
+        "{full1}[torch.div(-torch.arange({it}.shape[0]), {k}, rounding_mode='floor')]"
+    ),
+    "index_mask": "{full1}[torch.arange({it}.shape[0]) % 2 == 0]",
+    "where_position": "torch.where(torch.arange({f1}.shape[-1]) < {k}, {it}, 0.0)",
+    "slice_scatter": "torch.slice_scatter({full1}, {it}[:1], 0, 0, 1)",
+    "as_strided_scatter": (
+        "torch.as_strided_scatter({full1}, {it}.flatten()[:1], (1,), (1,))"
+    ),
+    "diagonal_scatter": "torch.diagonal_scatter({d2}, {it}.diagonal() * 0)",
+    "index_copy": "torch.index_copy({full1}, 0, torch.tensor([0]), {it}[:1])",
+    "scatter_reduce_sum": "torch.scatter_reduce({full1}, 0, {rows}, {alike}, 'sum')",
+    "scatter_mean": (
+        "torch.scatter_reduce({f1full}, 0, {rows}, {alike}, 'mean', include_self=False)"
+    ),
+    "index_reduce": "torch.index_reduce({f1full}, 0, {positions}, {it}[:1], 'amin')",
+    "bincount": "torch.bincount({full1}.flatten().long() % 3)",
+    "searchsorted": "torch.searchsorted(torch.tensor([-1.0, 0.0, 2.0]), {f})",
+    "reflection_pad": "F.pad({image}, (1, 0, 0, 1), mode='reflect')",
+    "replication_pad": "F.pad({image}, (1, 2), mode='replicate')",
+    "embedding_bag": "F.embedding_bag({positions}, {m}, torch.tensor([0]))",
     "bucketize": "torch.bucketize({f}, torch.tensor([-1.0, 0.0, 2.0]))",
 }
 
@@ -235,10 +296,32 @@ SHAPING = {
     "avg_pool": "F.avg_pool2d({image}, 1, {k})",
     "max_pool": "F.max_pool2d({image}, 1, {k})",
     "interpolate": "F.interpolate({image}, scale_factor=2)",
-    "sizes": "{t} if {t}.numel() > 4 else {t} * 2",
+    "new_empty_strided": ("{t}.new_empty_strided((2, {k}), (1, 2)).fill_({ci})"),
+    "full": "torch.full(({k}, {k}), {c})",
+    "scalar_tensor": "torch.scalar_tensor({c})",
+    "logical_constant": "torch.tensor([True, False])[: {k}]",
+    "bmm": "torch.bmm({b3}, {it}.mT)",
+    "baddbmm": "torch.baddbmm({b3}, {it}, {it}.mT @ {it})",
+    "addmm": "torch.addmm({m}[0], {it}.t() @ {it}, {it}.t() @ {it})",
+    "linear": "F.linear({m}, {it})",
+    "conv2d": "F.conv2d({image}, {it}[:1, :, :2, :2], padding=1)",
+    "conv1d": "F.conv1d({signal}, {it}[:2, :, :1])",
+    "conv_transpose": "F.conv_transpose2d({image}, {it}[0][:, None, :1, :1])",
+    "attention": "F.scaled_dot_product_attention({image}, {it}, {it})",
+    "attention_causal": (
+        "F.scaled_dot_product_attention({image}, {it}, {it}, is_causal=True)"
+    ),
+    "einsum": "torch.einsum('ij,kj->ik', {m}, {it})",
+    "tensordot": "torch.tensordot({m}, {it}, dims=([1], [1]))",
+    "grid": "torch.cartesian_prod(torch.arange({k}), torch.arange(2))",
+    "nearest": "F.interpolate({image}, size=(3, 5), mode='nearest')",
+    "bilinear": "F.interpolate({image}, size=(3, 5), mode='bilinear')",
+    "pixel_shuffle": "F.pixel_shuffle({image}.repeat(1, 4, 1, 1), 2)",
+    "hstack": "torch.hstack([{d1}, {it}])",
+    "column": "torch.column_stack([{m}, {it}])",
 }
 
-STATEMENTS = {
+WRITES = {
     "add_": "{n}.add_({k})",
     "mul_": "{n}.mul_({ci})",
     "add_tensor_": "{f}.add_({into})",
@@ -255,8 +338,41 @@ STATEMENTS = {
     "masked_fill_": "{t}.masked_fill_({mask}, {k})",
     "transpose_view_add_": "{d2}.transpose(0, 1).mul_({k})",
     "flatten_write": "{t}.view(-1)[:1].fill_({k})",
+    "sub_": "{n}.sub_({k})",
+    "div_": "{f}.div_({c})",
+    "pow_": "{f}.pow_({k})",
+    "addcmul_": "{f}.addcmul_({alike}, {alike}, value={c})",
+    "lerp_": "{f}.lerp_({alike}, 0.5)",
+    "bitwise_or_": "{i}.bitwise_or_({k})",
+    "sigmoid_": "{f}.sigmoid_()",
+    "select_write": "{full1}.select({dim}, 0).fill_({k})",
+    "diagonal_write": "{d2}.diagonal().zero_()",
+    "permuted_write": "{n}.permute(*reversed(range({it}.dim()))).add_({k})",
+    "narrow_write": "torch.narrow({n1full}, {dim}, 0, 1).add_({k})",
+    "unsqueeze_write": "{n}.unsqueeze(0).mul_({k})",
+    "chunk_write": "torch.chunk({n1full}, 2, {dim})[0].mul_({k})",
+    "strided_write": "{full}.as_strided((1,), (1,)).fill_({k})",
+    "view_dtype_write": "{t}.view(torch.uint8).bitwise_and_(254)",
+    "twice_written": "{d1}[::2] += {it}[::2] * 1",
+    "overlapping_shift": "{full1}[:-1] = {it}[1:] + 0",
+    "repeated_index_add": "{n1full}[{indices}] += {k}",
+    "scatter_": "{full1}.scatter_(0, {rows}, {k})",
+    "scatter_add_": "{full1}.scatter_add_(0, {rows}, {alike})",
+    "scatter_reduce_": "{full1}.scatter_reduce_(0, {rows}, {alike}, 'amax')",
+    "index_copy_": "{full1}.index_copy_(0, torch.tensor([0]), {alike}[:1])",
+    "index_put_accumulate_": (
+        "{n1full}.index_put_(({indices},), {it}[:1] * 0 + 1, accumulate=True)"
+    ),
+    "mask_write": "{t}[{it} == {it}] = {k}",
+    "out": "torch.mul({f}, {c}, out={alike})",
+    "transpose_": "{m}.t_()",
+    "unsqueeze_": "{t}.unsqueeze_(0)",
+    "squeeze_": "{t}.squeeze_()",
 }
 """Statements that write into a tensor."""
+
+STATEMENTS = {**WRITES, **SIZE_STATEMENTS, **RANDOM_STATEMENTS}
+"""Statements whose value gets no name."""
 
 EXPRESSIONS = {
     **{name: f"torch.{name}({{f}})" for name in UNARY},
@@ -267,6 +383,11 @@ EXPRESSIONS = {
     **INDEXING,
     **SHAPING,
     **{name: f"F.{name}({{f}})" for name in FUNCTIONAL},
+    **SIZES_READ,
+    **BRANCHES,
+    **MODULES,
+    **SUPPORT,
+    **RANDOM,
 }
 """Expressions whose value gets a name."""
 
@@ -276,6 +397,12 @@ FAMILIES = {
     "reductions": tuple(REDUCTIONS),
     "indexing": tuple(INDEXING),
     "shaping": tuple(SHAPING),
-    "mutations": tuple(STATEMENTS),
+    "mutations": tuple(WRITES),
+    "sizes": (*SIZES_READ, *BRANCHES, *SIZE_STATEMENTS),
+    "modules": tuple(MODULES),
+    "random": (*SUPPORT, *RANDOM, *RANDOM_STATEMENTS),
 }
 """Family -> names."""
+
+DRAWN_AT_RANDOM = frozenset({*RANDOM, *RANDOM_STATEMENTS})
+"""Names of operations whose values are open."""

@@ -1,64 +1,97 @@
-"""A program: Python text over torch, with the tensors that it starts from."""
+"""A program: Python text over torch, with the values that it starts from."""
 
 import linecache
+import re
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 import torch
 
 from verify.strategies.tensors import TensorSpec
 
+from .operations import DRAWN_AT_RANDOM
+from .prelude import prelude
+
+IMPORTS = "import torch\nimport torch.nn.functional as F\n\n\n"
+
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A function of tensors, as text.
+    """A function of tensors and Python objects, as text.
 
     Attributes:
         inputs: Parameter -> tensor, in order.
-        lines: Statements of the body.
+        lines: Statements of the body; one may go over several lines of text.
         returns: Names that it returns.
-        operations: Names of the rows of the operation table, one for each line.
+        operations: Names of the rows of the operation table, one for each statement.
+        objects: Parameters after the tensors -> expression that builds a fresh one: a
+            module with its parameters, a list, a dict.
+        others: Tensors of further calls of the same compiled function, of other sizes.
+        gradients: Whether gradients of the results are compared too.
     """
 
     inputs: Mapping[str, TensorSpec]
     lines: tuple[str, ...]
     returns: tuple[str, ...]
     operations: tuple[str, ...] = ()
+    objects: Mapping[str, str] = field(default_factory=dict)
+    others: tuple[Mapping[str, TensorSpec], ...] = ()
+    gradients: bool = False
+
+    @property
+    def calls(self) -> int:
+        """Calls of the compiled function."""
+        return 1 + len(self.others)
 
     @property
     def source(self) -> str:
         """The function ``program`` as Python text; it imports nothing but torch."""
-        head = f"def program({', '.join(self.inputs)}):"
+        head = f"def program({', '.join([*self.inputs, *self.objects])}):"
         tail = f"    return {', '.join(self.returns)}"
         if len(self.returns) == 1:
             tail += ","
-        return "\n".join([head, *(f"    {line}" for line in self.lines), tail]) + "\n"
+        body = [textwrap.indent(line, "    ") for line in self.lines]
+        text = "\n".join([head, *body, tail]) + "\n"
+        return prelude("\n".join([text, *self.objects.values()])) + text
 
     def function(self) -> Callable[..., tuple[Any, ...]]:
-        """Return the function, with its text where tracebacks look for it."""
-        name = f"<program {hash(self.source) & 0xFFFFFFFF:08x}>"
-        text = "import torch\nimport torch.nn.functional as F\n\n" + self.source
-        lines = text.splitlines(keepends=True)
-        linecache.cache[name] = (len(text), None, lines, name)
-        room: dict[str, Any] = {"__name__": "program"}
-        exec(compile(text, name, "exec"), room)
-        function: Callable[..., tuple[Any, ...]] = room["program"]
+        """Return the function, with its text where tracebacks look for it.
+
+        Raises:
+            SyntaxError: The lines are no Python.
+        """
+        function: Callable[..., tuple[Any, ...]] = _room(self.source)["program"]
         return function
 
-    def build(self, device: str = "cpu") -> list[torch.Tensor]:
-        """Return fresh inputs."""
-        return [spec.build(device) for spec in self.inputs.values()]
+    def build(self, device: str = "cpu", call: int = 0) -> list[Any]:
+        """Return fresh arguments.
+
+        Args:
+            device: Of the tensors and modules.
+            call: Number of the call, 0 for the first.
+        """
+        specs = self.inputs if call == 0 else self.others[call - 1]
+        made: list[Any] = [spec.build(device) for spec in specs.values()]
+        room = _room(self.source)
+        for text in self.objects.values():
+            value = eval(text, room)
+            if device != "cpu" and isinstance(value, torch.nn.Module):
+                value = value.to(device)
+            made.append(value)
+        return made
 
     def without(self, drop: Sequence[int]) -> "Program | None":
-        """Return the program without some lines, pruned to what is still used.
+        """Return the program without some statements, pruned to what is still used.
 
         None if what it returns would be gone.
         """
         kept = [k for k in range(len(self.lines)) if k not in set(drop)]
         lines = tuple(self.lines[k] for k in kept)
         operations = tuple(self.operations[k] for k in kept)
-        defined = set(self.inputs)
+        defined = {*self.inputs, *self.objects}
         for line in lines:
             defined.update(targets(line))
         returns = tuple(name for name in self.returns if name in defined)
@@ -66,16 +99,57 @@ class Program:
             return None
         return replace(self, lines=lines, operations=operations, returns=returns)
 
+    def random_places(self) -> frozenset[int]:
+        """Return what depends on random numbers: numbers of results and arguments.
 
-def targets(line: str) -> list[str]:
-    """Return the names that a line assigns.
+        Results count from 0, then the arguments after the run, then all gradients. A
+        statement that writes random values somewhere may reach everything through a
+        view, so everything counts from there.
+        """
+        if DRAWN_AT_RANDOM.isdisjoint(self.operations):
+            return frozenset()
+        arguments = [*self.inputs, *self.objects]
+        open_names: set[str] = set()
+        everything = False
+        for line, operation in zip(self.lines, self.operations, strict=True):
+            words = set(re.findall(r"\b[a-z]\w*\b", line))
+            if operation in DRAWN_AT_RANDOM or words & open_names:
+                names = targets(line)
+                everything |= not names
+                open_names.update(names, words & set(self.objects))
+        names = [*self.returns, *arguments, ""]
+        return frozenset(
+            place
+            for place, name in enumerate(names)
+            if everything or name in open_names or not name
+        )
+
+
+@lru_cache(maxsize=16)
+def _room(source: str) -> dict[str, Any]:
+    """Return what a program's text defines."""
+    name = f"<program {hash(source) & 0xFFFFFFFF:08x}>"
+    text = IMPORTS + source
+    lines = text.splitlines(keepends=True)
+    linecache.cache[name] = (len(text), None, lines, name)
+    room: dict[str, Any] = {"__name__": "program"}
+    exec(compile(text, name, "exec"), room)
+    return room
+
+
+def targets(statement: str) -> list[str]:
+    """Return the names that a statement assigns in its own block.
 
     Example:
         >>> targets("v1, v2 = torch.sort(x0)"), targets("x0.add_(1)")
         (['v1', 'v2'], [])
     """
-    head, equals, _ = line.partition(" = ")
-    names = [name.strip() for name in head.split(",")]
-    if equals and all(name.isidentifier() for name in names if name):
-        return [name for name in names if name]
-    return []
+    found: list[str] = []
+    for line in statement.splitlines():
+        if line.startswith("def "):
+            found.append(line[4:].partition("(")[0])
+        head, equals, _ = line.partition(" = ")
+        names = [name.strip() for name in head.split(",")]
+        if equals and all(name.isidentifier() for name in names if name):
+            found.extend(name for name in names if name)
+    return list(dict.fromkeys(found))

@@ -5,7 +5,7 @@ filled with what fits: a dim that exists, a shape that broadcasts, an index in r
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 
 from verify.strategies.tensors import SIZES
 
-HOLE = re.compile(r"\{(\w+)\}")
+from .draw import Draw
+from .module_operations import MODULE_HOLES
 
-Draw = Callable[[st.SearchStrategy[Any]], Any]
+HOLE = re.compile(r"\{(\w+)\}")
 
 TYPES = ("float32", "int64", "bfloat16", "float64", "float16", "int32", "uint8", "bool")
 
@@ -28,54 +29,84 @@ class Scope:
     Attributes:
         values: Name -> tensor, in the order of definition.
         max_elements: Nothing larger is made.
+        objects: Name -> expression of a module that statements call.
     """
 
     values: dict[str, torch.Tensor] = field(default_factory=dict)
     max_elements: int = 8192
+    objects: dict[str, str] = field(default_factory=dict)
 
     def pick(self, draw: Draw, fits: Callable[[torch.Tensor], bool]) -> str | None:
         """Draw a name whose tensor fits, latest first; None if there is none."""
         names = [name for name, value in self.values.items() if fits(value)]
         return draw(st.sampled_from(names[::-1])) if names else None
 
+    def fitting(
+        self, names: Sequence[str], kinds: Mapping[str, frozenset[str]]
+    ) -> list[str]:
+        """Return the names all of whose tensor holes something fits.
+
+        Args:
+            names: To choose from.
+            kinds: Name -> tensor holes of its template, see :func:`tensor_holes`.
+        """
+        there = {
+            kind
+            for kind, fits in TENSORS.items()
+            if any(fits(value) for value in self.values.values())
+        }
+        return [name for name in names if kinds[name] <= there]
+
     def fill(self, draw: Draw, template: str) -> str | None:
         """Return the template with its holes filled; None where nothing fits.
 
-        The first tensor hole is what the later holes refer to.
+        The first tensor hole is what the other holes refer to, ``{it}`` by name. Holes
+        for modules add to ``objects``.
         """
+        kinds = HOLE.findall(template)
         first: torch.Tensor | None = None
-        parts: list[str] = []
-        end = 0
-        for hole in HOLE.finditer(template):
-            parts.append(template[end : hole.start()])
-            end = hole.end()
-            kind = hole.group(1)
+        it = ""
+        texts: list[str | None] = [None] * len(kinds)
+        for number, kind in enumerate(kinds):
             if kind in TENSORS:
                 name = self.pick(draw, TENSORS[kind])
                 if name is None:
                     return None
                 if first is None:
-                    first = self.values[name]
-                parts.append(name)
-                continue
-            text = self._beside(draw, kind, first)
-            if text is None:
+                    first, it = self.values[name], name
+                texts[number] = name
+        for number, kind in enumerate(kinds):
+            if texts[number] is None:
+                texts[number] = it if kind == "it" else self._beside(draw, kind, first)
+            if not texts[number]:
                 return None
-            parts.append(text)
-        return "".join([*parts, template[end:]])
+        filled = iter(texts)
+        return HOLE.sub(lambda _: str(next(filled)), template)
 
     def _beside(self, draw: Draw, kind: str, first: torch.Tensor | None) -> str | None:
-        if kind in BESIDE:
-            if first is None:
-                return None
-            known = first
-            fits = BESIDE[kind]
-            return self.pick(draw, lambda value: fits(known, value))
         if kind in PLAIN:
             return str(draw(PLAIN[kind]))
         if first is None:
             return None
-        return HOLES[kind](draw, first)
+        known = first
+        if kind in BESIDE:
+            fits = BESIDE[kind]
+            return self.pick(draw, lambda value: fits(known, value))
+        if kind in MODULE_HOLES:
+            name = f"m{len(self.objects)}"
+            self.objects[name] = MODULE_HOLES[kind](draw, known)
+            return name
+        return HOLES[kind](draw, known)
+
+
+def tensor_holes(template: str) -> frozenset[str]:
+    """Return the kinds of tensors that a template needs.
+
+    Example:
+        >>> sorted(tensor_holes("{m} @ {right} + {k}"))
+        ['m']
+    """
+    return frozenset(HOLE.findall(template)) & frozenset(TENSORS)
 
 
 def _is_integer(value: torch.Tensor) -> bool:
@@ -97,6 +128,12 @@ TENSORS: dict[str, Callable[[torch.Tensor], bool]] = {
     "m": lambda v: v.dim() == 2 and v.is_floating_point(),
     "image": lambda v: v.dim() == 4 and v.is_floating_point() and v.numel() > 0,
     "full": lambda v: v.numel() > 0,
+    "few": lambda v: v.dim() >= 1 and 0 < v.shape[0] <= 5 and v.dtype != torch.bool,
+    "b3": lambda v: v.dim() == 3 and v.is_floating_point(),
+    "signal": lambda v: v.dim() == 3 and v.is_floating_point() and v.numel() > 0,
+    "full2": lambda v: v.dim() >= 2 and v.numel() > 0,
+    "fullf": lambda v: v.is_floating_point() and v.numel() > 0,
+    "n1full": lambda v: v.dtype != torch.bool and v.dim() >= 1 and v.numel() > 0,
 }
 """Holes for a tensor of its own."""
 
@@ -251,6 +288,29 @@ def _last(draw: Draw, first: torch.Tensor) -> str | None:
     return str(first.shape[-1]) if first.dim() else None
 
 
+def _split_sizes(draw: Draw, first: torch.Tensor) -> str | None:
+    if not first.dim() or not first.shape[0]:
+        return None
+    head = draw(st.integers(0, first.shape[0] - 1))
+    return str([head, first.shape[0] - head])
+
+
+def _as_strided(draw: Draw, first: torch.Tensor) -> str | None:
+    """Size and strides that stay inside of what the first tensor reaches."""
+    if not first.numel():
+        return None
+    pairs = zip(first.shape, first.stride(), strict=True)
+    left = sum((n - 1) * step for n, step in pairs)
+    size, strides = [], []
+    for _ in range(draw(st.integers(1, 3))):
+        step = draw(st.integers(0, 3))
+        extent = draw(st.integers(1, min(left // step + 1, 4) if step else 3))
+        left -= (extent - 1) * step
+        size.append(extent)
+        strides.append(step)
+    return f"{tuple(size)}, {tuple(strides)}"
+
+
 HOLES: dict[str, Callable[[Draw, torch.Tensor], str | None]] = {
     "dim": _dim,
     "dims": _dims,
@@ -264,5 +324,7 @@ HOLES: dict[str, Callable[[Draw, torch.Tensor], str | None]] = {
     "repeats": _repeats,
     "pads": _pads,
     "last": _last,
+    "split_sizes": _split_sizes,
+    "as_strided": _as_strided,
 }
 """Holes for text that depends on the first tensor."""

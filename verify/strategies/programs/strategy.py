@@ -2,19 +2,30 @@
 
 import contextlib
 import warnings
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Any
 
 import torch
 from hypothesis import strategies as st
 
-from verify.strategies.tensors import CONTENTS, DTYPES, TensorSpec, tensors
+from verify.strategies.tensors import CONTENTS, DTYPES, TensorSpec, contiguous, tensors
 
 from .operations import EXPRESSIONS, FAMILIES, STATEMENTS
-from .program import Program
-from .scope import Scope
+from .prelude import prelude
+from .program import IMPORTS, Program
+from .scope import Scope, tensor_holes
+
+NEEDED = {
+    name: tensor_holes(template)
+    for name, template in {**EXPRESSIONS, **STATEMENTS}.items()
+}
+"""Operation -> tensor holes of its template."""
 
 _ATTEMPTS = 4
+
+_FORMS = ((), (), (2, 3), (4, 4), (2, 3, 4), (2, 2, 3, 4), (1, 4, 8, 5))
+"""Shapes that give matrices, signals and images a chance; () draws any."""
 
 
 @st.composite
@@ -27,11 +38,14 @@ def programs(
     strided: bool = True,
     max_inputs: int = 3,
     max_elements: int = 512,
+    gradients: bool | None = None,
+    max_calls: int = 2,
 ) -> Program:
     """Draw a program that eager PyTorch runs; shrinks to one operation.
 
     Each statement is tried on the tensors as they are at its place; one that eager
-    mode refuses is left out, so what is returned runs.
+    mode refuses is left out, so what is returned runs. Gradients and further calls
+    with other sizes are kept only where eager mode has them.
 
     Args:
         draw: Given by hypothesis.
@@ -41,17 +55,31 @@ def programs(
         strided: Whether inputs may be other than contiguous.
         max_inputs: At most so many inputs.
         max_elements: At most so many elements an input.
+        gradients: Whether gradients are compared; None draws it.
+        max_calls: At most so many calls, each of other sizes.
+
+    Raises:
+        ValueError: A family or a content is not known.
     """
-    specs: dict[str, TensorSpec] = {}
+    for given, known in ((families, FAMILIES), (contents, CONTENTS)):
+        wrong = [name for name in given if name not in known]
+        if wrong or not given:
+            raise ValueError(
+                f"names among {', '.join(known)} were needed, got {list(given)!r}"
+            )
     flag: st.SearchStrategy[Any] = st.booleans()
+    wants = draw(st.sampled_from([False, False, True]))
+    if gradients is not None:
+        wants = gradients
+    specs: dict[str, TensorSpec] = {}
     for number in range(draw(st.integers(1, max_inputs))):
-        shape: tuple[int, ...] | None = None
+        shape: tuple[int, ...] | None = draw(st.sampled_from(_FORMS)) or None
         dtypes: tuple[torch.dtype, ...] = DTYPES
         if specs and draw(flag):
             shape = next(iter(specs.values())).shape
             if draw(flag):
                 dtypes = (next(iter(specs.values())).dtype,)
-        specs[f"x{number}"] = draw(
+        spec = draw(
             tensors(
                 dtypes,
                 tuple(contents),
@@ -60,15 +88,23 @@ def programs(
                 max_elements=max_elements,
             )
         )
+        specs[f"x{number}"] = spec
+    if wants:
+        specs = {
+            name: replace(spec, requires_grad=spec.dtype.is_floating_point)
+            for name, spec in specs.items()
+        }
     scope = Scope({name: spec.build() for name, spec in specs.items()})
-    names = [name for family in families for name in FAMILIES[family]]
     lines: list[str] = []
     operations: list[str] = []
-    wanted = draw(st.integers(1, max_operations))
-    for _ in range(wanted):
+    for _ in range(draw(st.integers(1, max_operations))):
         for _ in range(_ATTEMPTS):
+            family = draw(st.sampled_from(list(families)))
+            names = scope.fitting(FAMILIES[family], NEEDED)
+            if not names:
+                continue
             name = draw(st.sampled_from(names))
-            line = _statement(draw, scope, name, len(lines))
+            line = _statement(draw, scope, name, len(lines), wants)
             if line is not None:
                 lines.append(line)
                 operations.append(name)
@@ -77,29 +113,92 @@ def programs(
     latest = made[-1:] or list(specs)[:1]
     more = draw(st.lists(st.sampled_from(list(scope.values)), max_size=2, unique=True))
     returns = tuple(dict.fromkeys([*latest, *more]))
-    return Program(specs, tuple(lines), returns, tuple(operations))
+    program = Program(specs, tuple(lines), returns, tuple(operations), scope.objects)
+    if wants:
+        program = _with_gradients(program)
+    if max_calls > 1 and draw(flag):
+        program = _called_again(draw, program, max_calls)
+    return program
 
 
-def _statement(draw: st.DrawFn, scope: Scope, name: str, number: int) -> str | None:
+def _with_gradients(program: Program) -> Program:
+    """Return the program with gradients if eager mode has them, else without."""
+    if runs(replace(program, gradients=True)):
+        return replace(program, gradients=True)
+    plain = {
+        name: replace(spec, requires_grad=False)
+        for name, spec in program.inputs.items()
+    }
+    return replace(program, inputs=plain)
+
+
+def _called_again(draw: st.DrawFn, program: Program, max_calls: int) -> Program:
+    """Add calls in which all dims of one size have another one."""
+    sizes = sorted({n for spec in program.inputs.values() for n in spec.shape})
+    if not sizes:
+        return program
+    others: list[Mapping[str, TensorSpec]] = []
+    for _ in range(draw(st.integers(1, max_calls - 1))):
+        old = draw(st.sampled_from(sizes))
+        new = draw(st.sampled_from([2, 3, 5, 8, 17, 1]))
+        specs = {
+            name: resized(spec, {old: new}) for name, spec in program.inputs.items()
+        }
+        within = all(spec.storage <= 4096 for spec in specs.values())
+        alone = replace(program, inputs=specs)
+        if new != old and within and runs(alone):
+            others.append(specs)
+    return replace(program, others=tuple(others))
+
+
+def resized(spec: TensorSpec, sizes: Mapping[int, int]) -> TensorSpec:
+    """Return the tensor with other extents; strides stay where they were special.
+
+    Args:
+        spec: The tensor.
+        sizes: Old extent -> new one, for every dim that has it.
+    """
+    shape = tuple(sizes.get(extent, extent) for extent in spec.shape)
+    strides = contiguous(shape) if spec.is_plain else spec.strides
+    return replace(spec, shape=shape, strides=strides)
+
+
+def runs(program: Program) -> bool:
+    """Return whether eager mode runs the program, its gradients included."""
+    from verify.oracle.outcome import outcome
+
+    with contextlib.suppress(Exception):
+        outcome(program.function(), program.build(), gradients=program.gradients)
+        return True
+    return False
+
+
+def _statement(
+    draw: st.DrawFn, scope: Scope, name: str, number: int, gradients: bool
+) -> str | None:
     """Draw a statement, run it in the scope; None if nothing fits or eager refuses."""
     template = STATEMENTS.get(name) or EXPRESSIONS[name]
+    before = dict(scope.objects)
     text = scope.fill(draw, template)
-    if text is None:
-        return None
-    if name in STATEMENTS:
-        return text if _executed(text, scope, None) else None
-    target = f"v{number}"
-    return f"{target} = {text}" if _executed(text, scope, target) else None
+    if text is not None:
+        target = None if name in STATEMENTS else f"v{number}"
+        if _executed(text, scope, target, gradients):
+            return text if target is None else f"{target} = {text}"
+    scope.objects = before
+    return None
 
 
-def _executed(text: str, scope: Scope, target: str | None) -> bool:
+def _executed(text: str, scope: Scope, target: str | None, gradients: bool) -> bool:
     room: dict[str, Any] = {"torch": torch, "F": torch.nn.functional, **scope.values}
-    with contextlib.suppress(Exception), warnings.catch_warnings(), torch.no_grad():
+    with contextlib.suppress(Exception), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        if target is None:
-            exec(text, room)
-            return True
-        value = eval(text, room)
+        for name, made in scope.objects.items():
+            exec(IMPORTS + prelude(made) + f"{name} = {made}", room)
+        with torch.set_grad_enabled(gradients):
+            if target is None:
+                exec(text, room)
+                return True
+            value = eval(text, room)
         if isinstance(value, torch.Tensor) and value.numel() <= scope.max_elements:
             scope.values[target] = value
             return True

@@ -23,3 +23,35 @@ def test_the_text_runs_and_can_lose_lines() -> None:
 def test_targets() -> None:
     assert targets("v1, v2 = torch.sort(x0)") == ["v1", "v2"]
     assert targets("x0[1:] = 3") == [] and targets("x0.add_(1)") == []
+
+
+def test_random_places_follow_names_and_writes() -> None:
+    def places(*steps: tuple[str, str], returns: tuple[str, ...]) -> list[int]:
+        lines, operations = zip(*steps, strict=True)
+        program = Program({"x0": X}, lines, returns, operations)
+        return sorted(program.random_places())
+
+    drawn = ("v0 = torch.rand_like(x0)", "rand_like")
+    assert places(("v0 = x0 + 1", "add_number"), returns=("v0",)) == []
+    plus = ("v1 = v0 + 1", "add_number")
+    other = ("v2 = x0 * 2", "mul_number")
+    assert places(drawn, plus, other, returns=("v1", "v2")) == [0, 3]
+    write = ("x0.copy_(v0)", "copy_")
+    assert places(drawn, other, write, returns=("v2",)) == [0, 1, 2]
+
+
+def test_arguments_that_are_objects_are_made_anew() -> None:
+    objects = {"m0": "filled(torch.nn.Linear(2, 1))", "s0": "[1]"}
+    lines = ("v0 = m0(x0)", "s0.append(2)")
+    program = Program({"x0": X}, lines, ("v0",), ("op", "op"), objects)
+    first = program.build()
+    program.function()(*first)
+    assert first[2] == [1, 2] and program.build()[2] == [1]
+    assert "def filled" in program.source
+
+
+def test_a_statement_of_several_lines_is_one_block() -> None:
+    lines = ("if x0.shape[0] > 1:\n    v0 = x0 + 1\nelse:\n    v0 = x0",)
+    program = Program({"x0": X}, lines, ("v0",), ("op",))
+    (value,) = program.function()(*program.build())
+    assert value.shape == (2,)

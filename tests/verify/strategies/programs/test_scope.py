@@ -4,7 +4,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verify.strategies.programs.scope import HOLES, Scope
+from verify.strategies.programs.scope import HOLES, Scope, tensor_holes
 
 
 @given(st.data())
@@ -26,6 +26,8 @@ def test_every_hole_beside_a_tensor_makes_a_valid_expression(
         "repeats": "x.repeat({repeats})",
         "pads": "torch.nn.functional.pad(x, {pads})",
         "last": "torch.nn.functional.layer_norm(x, ({last},))",
+        "split_sizes": "torch.split(x, {split_sizes})[-1]",
+        "as_strided": "x.as_strided({as_strided})",
     }
     assert forms.keys() == HOLES.keys()
     for form in forms.values():
@@ -38,3 +40,19 @@ def test_every_hole_beside_a_tensor_makes_a_valid_expression(
 def test_nothing_fits_is_told() -> None:
     scope = Scope({"x": torch.ones(2)})
     assert scope.pick(lambda strategy: None, lambda value: value.dim() == 5) is None
+
+
+def test_a_template_is_offered_where_its_tensors_are() -> None:
+    scope = Scope({"x": torch.ones(2)})
+    kinds = {"a": tensor_holes("{f} + {k}"), "b": tensor_holes("{m} @ {right}")}
+    assert scope.fitting(["a", "b"], kinds) == ["a"]
+
+
+@given(st.data())
+def test_it_is_the_first_tensor_and_modules_become_objects(
+    data: st.DataObject,
+) -> None:
+    scope = Scope({"x": torch.ones(2, 3)})
+    assert scope.fill(data.draw, "{f1} * {it}.shape[0]") == "x * x.shape[0]"
+    assert scope.fill(data.draw, "{linear}({f1full})") == "m0(x)"
+    assert scope.objects["m0"].startswith("filled(torch.nn.Linear(3, ")

@@ -1,24 +1,113 @@
-"""Programs run, and come out the same from the same choices."""
+"""Programs run, come out the same from the same choices, and shrink to one line."""
 
 import warnings
+from functools import partial
 
+import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import HealthCheck, find, given, settings
 
-from verify.oracle.rounding import expected
-from verify.strategies.programs import Program, programs
+from verify.oracle.mismatch import compare
+from verify.oracle.outcome import outcome
+from verify.oracle.rounding import eager, expected
+from verify.strategies.programs import FAMILIES, Program, programs
+from verify.strategies.programs.strategy import resized, runs
+from verify.strategies.tensors import TensorSpec
+
+QUICK = settings(
+    max_examples=15,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
 
 
-@settings(max_examples=60, deadline=None)
+@QUICK
 @given(programs(max_operations=5))
 def test_a_drawn_program_runs_and_agrees_with_itself(program: Program) -> None:
-    wanted = expected(program.function(), program.build)
-    assert wanted.error is None
-    with warnings.catch_warnings(), torch.no_grad():
+    for call in range(program.calls):
+        wanted = eager(
+            program.function(),
+            partial(program.build, call=call),
+            gradients=program.gradients,
+        )
+        assert wanted.error is None
+        found = outcome(
+            program.function(), program.build(call=call), gradients=program.gradients
+        )
+        assert compare(wanted, [leaf for _, leaf in found]) is None
+
+
+@QUICK
+@given(programs(max_operations=3, max_calls=1))
+def test_what_agrees_bit_for_bit_is_within_the_bounds(program: Program) -> None:
+    wanted = expected(program.function(), program.build, gradients=program.gradients)
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        inputs = program.build()
-        torch.manual_seed(0)
-        results = [*program.function()(*inputs), *inputs]
-    for value, again in zip(wanted.values, results, strict=True):
-        assert value.dtype == again.dtype and value.shape == again.shape
-        assert torch.equal(value.nan_to_num(), again.nan_to_num())
+        found = outcome(
+            program.function(), program.build(), gradients=program.gradients
+        )
+    assert compare(wanted, [leaf for _, leaf in found]) is None
+
+
+@QUICK
+@given(programs(families=("random",), gradients=False, max_calls=1))
+def test_what_does_not_depend_on_the_seed_is_told_from_what_does(
+    program: Program,
+) -> None:
+    open_places = program.random_places()
+    runs_of_seeds = [
+        outcome(program.function(), program.build(), seed=seed) for seed in range(4)
+    ]
+    for other in runs_of_seeds[1:]:
+        for (place, a), (_, b) in zip(runs_of_seeds[0], other, strict=True):
+            if place not in open_places and isinstance(a, torch.Tensor):
+                assert torch.equal(a.nan_to_num(), b.nan_to_num()), program.source
+
+
+QUICKLY_SHRUNK = ("modules", "mutations")
+
+
+@pytest.mark.parametrize(
+    "family",
+    [
+        name if name in QUICKLY_SHRUNK else pytest.param(name, marks=pytest.mark.slow)
+        for name in sorted(FAMILIES)
+    ],
+)
+def test_every_family_shrinks_to_one_operation(family: str) -> None:
+    small = find(
+        programs(families=(family,), gradients=False, max_calls=1),
+        lambda program: bool(program.lines),
+        settings=settings(max_examples=100, deadline=None, database=None),
+    )
+    assert len(small.lines) == 1
+    assert all(spec.is_plain for spec in small.inputs.values())
+
+
+def test_gradients_and_further_sizes_are_drawn() -> None:
+    some = find(
+        programs(families=("pointwise",)),
+        lambda program: program.gradients and program.calls == 2,
+        settings=settings(max_examples=500, deadline=None, database=None),
+    )
+    assert any(spec.requires_grad for spec in some.inputs.values())
+    first, second = some.inputs["x0"].shape, some.others[0]["x0"].shape
+    assert len(first) == len(second)
+
+
+def test_unknown_families_are_refused() -> None:
+    with pytest.raises(ValueError, match="names among pointwise"):
+        find(programs(families=("nothing",)), lambda program: True)
+
+
+def test_a_tensor_of_another_size_keeps_its_special_strides() -> None:
+    plain = TensorSpec((2, 3), (3, 1), 0, torch.float32)
+    assert resized(plain, {3: 5}).strides == (5, 1)
+    expanded = TensorSpec((2, 3), (0, 1), 0, torch.float32)
+    assert resized(expanded, {2: 7}).shape == (7, 3)
+    assert resized(expanded, {2: 7}).strides == (0, 1)
+
+
+def test_a_program_that_eager_mode_refuses_does_not_run() -> None:
+    spec = TensorSpec((2,), (1,), 0, torch.float32)
+    assert not runs(Program({"x0": spec}, ("v0 = x0 @ x0.bool()",), ("v0",), ("op",)))
