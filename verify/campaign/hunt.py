@@ -10,11 +10,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import HealthCheck, Phase, given, seed, settings, target
 from hypothesis import strategies as st
 from hypothesis.errors import HypothesisWarning
 
 from verify.strategies.programs import FAMILIES, Program, programs
+from verify.strategies.programs.program import targets
 
 from .case import Case
 from .cause import cause, is_failure, symptom
@@ -48,6 +49,8 @@ class Campaign:
         max_operations: At most so many statements a program.
         families: Kinds of operations.
         dynamic: Whether sizes are compiled as symbols.
+        per_process: Programs after which the subject gets a fresh process.
+        max_programs: A worker stops after so many, None for no limit.
     """
 
     subject: str
@@ -59,6 +62,8 @@ class Campaign:
     max_operations: int = 8
     families: tuple[str, ...] = tuple(FAMILIES)
     dynamic: bool = False
+    per_process: int = 200
+    max_programs: int | None = None
 
 
 @dataclass
@@ -70,7 +75,9 @@ class Tally:
         batch: Number of the next batch.
         statuses: Status -> programs.
         pairs: Distinct pairs of neighbouring operations that were run.
+        symptoms: How failures showed themselves -> failures.
         seconds: Time spent [seconds].
+        features: Kind of program (gradients, modules, sizes) -> programs.
     """
 
     programs: int = 0
@@ -79,6 +86,7 @@ class Tally:
     pairs: set[str] = field(default_factory=set)
     symptoms: Counter[str] = field(default_factory=Counter)
     seconds: float = 0.0
+    features: Counter[str] = field(default_factory=Counter)
 
     def to_json(self) -> dict[str, Any]:
         """Return it as plain data."""
@@ -89,6 +97,7 @@ class Tally:
             "pairs": sorted(self.pairs),
             "symptoms": dict(self.symptoms),
             "seconds": self.seconds,
+            "features": dict(self.features),
         }
 
     @classmethod
@@ -102,6 +111,7 @@ class Tally:
                 set(data["pairs"]),
                 Counter(data["symptoms"]),
                 float(data["seconds"]),
+                Counter(data.get("features", {})),
             )
         except (KeyError, TypeError, ValueError):
             return cls()
@@ -123,8 +133,16 @@ def work(
     start = time.monotonic()
     before = tally.seconds
     deadline = start + 60 * campaign.minutes
-    with SubjectProcess(campaign.timeout) as process:
+    limit = campaign.max_programs
+    with SubjectProcess(campaign.timeout, per_process=campaign.per_process) as process:
+        for case in store.take_failing():  # of a worker that died over it
+            answer = process.run(case)
+            if is_failure(answer):
+                _keep(case, answer, process, store, tally)
+            store.settle(case)
         while time.monotonic() < deadline:
+            if limit is not None and tally.programs >= limit:
+                break
             number = campaign.seed + worker * WORKER_STRIDE + tally.batch
             _batch(campaign, number, process, store, tally, deadline)
             if time.monotonic() < deadline:
@@ -145,13 +163,14 @@ def _batch(
     deadline: float,
 ) -> None:
     strategy = programs(campaign.max_operations, campaign.families)
+    seen: set[str] = set()
 
     @seed(number)
     @settings(
         max_examples=BATCH,
         deadline=None,
         database=None,
-        phases=[Phase.generate],
+        phases=[Phase.generate, Phase.target],
         suppress_health_check=list(HealthCheck),
     )
     @given(strategy, st.just(campaign.dynamic))
@@ -169,12 +188,31 @@ def _batch(
         answer = process.run(case)
         tally.programs += 1
         tally.statuses[answer["status"]] += 1
-        names = program.operations
-        tally.pairs.update(f"{a} {b}" for a, b in pairwise(names))
+        pairs = {f"{a} {b}" for a, b in pairwise(program.operations)}
+        target(float(len(pairs - seen)), label="pairs of operations not in this batch")
+        seen.update(pairs)
+        tally.pairs.update(pairs)
+        tally.features.update(_features(program))
         if is_failure(answer):
+            store.save_failing(case)
             _keep(case, answer, process, store, tally)
+            store.settle(case)
 
     each()
+
+
+def _features(program: Program) -> list[str]:
+    """Return what kinds of program a program is of."""
+    kinds = {
+        "gradients": program.gradients,
+        "modules": bool(program.objects),
+        "several sizes": program.calls > 1,
+        "random": bool(program.random_places()),
+        "writes": any(not targets(line) for line in program.lines),
+        "strided": any(not spec.is_plain for spec in program.inputs.values()),
+        "empty": any(0 in spec.shape for spec in program.inputs.values()),
+    }
+    return [kind for kind, holds in kinds.items() if holds]
 
 
 def _keep(

@@ -16,7 +16,7 @@ from verify.oracle.rounding import Expected, expected
 from verify.strategies.tensors import TensorSpec
 
 from .case import Case
-from .subjects import PARITY
+from .subjects import PARITY, open_places
 
 LITERAL = 4096
 """Elements that are written out."""
@@ -168,7 +168,7 @@ def _expected(case: Case, call: int) -> Expected:
         program.function(),
         partial(program.build, call=call),
         gradients=program.gradients,
-        random=program.random_places(),
+        random=open_places(case),
     )
     if found.error is not None:
         raise ValueError(f"eager mode fails: {found.error}")

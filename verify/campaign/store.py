@@ -3,10 +3,30 @@
 import contextlib
 import json
 import os
+import platform
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
+
+from .case import Case, from_json
+
+ABANDONED = 900.0
+"""Age from which another machine's failing case has no worker any more [seconds]."""
+
+
+def _is_abandoned(owned: Mapping[str, Any], path: Path) -> bool:
+    if owned.get("host") != platform.node():
+        return time.time() - path.stat().st_mtime > ABANDONED
+    try:
+        os.kill(int(owned.get("pid", 0)), 0)
+    except ProcessLookupError:
+        return True
+    except (PermissionError, ValueError, TypeError):
+        return False
+    return False
 
 
 class Store:
@@ -21,25 +41,83 @@ class Store:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.waiting: list[tuple[str, Mapping[str, Any], str | None]] = []
         (folder / "finds").mkdir(parents=True, exist_ok=True)
         (folder / "workers").mkdir(exist_ok=True)
+        (folder / "failing").mkdir(exist_ok=True)
 
     def known(self, cause: str) -> bool:
-        """Return whether there is a find with this cause."""
-        return (self.folder / "finds" / f"{cause}.json").exists()
+        """Return whether there is a readable find with this cause."""
+        if any(waiting[0] == cause for waiting in self.waiting):
+            return True
+        try:
+            text = (self.folder / "finds" / f"{cause}.json").read_text()
+            return isinstance(json.loads(text), dict)
+        except (ValueError, OSError):
+            return False
 
     def add(self, cause: str, find: Mapping[str, Any], test: str | None) -> None:
-        """Keep a find, with its test file if it has one."""
-        if test is not None:
-            self._write(self.folder / "finds" / f"test_{cause}.py", test)
-        text = json.dumps(find, indent=1) + "\n"
-        self._write(self.folder / "finds" / f"{cause}.json", text)
+        """Keep a find, with its test file if it has one.
+
+        A full disk loses nothing: the find waits for the next :meth:`flush`.
+        """
+        self.waiting.append((cause, find, test))
+        self.flush()
+
+    def flush(self) -> None:
+        """Write what waits; on a full disk it goes on waiting."""
+        still: list[tuple[str, Mapping[str, Any], str | None]] = []
+        for cause, find, test in self.waiting:
+            try:
+                if test is not None:
+                    self._write(self.folder / "finds" / f"test_{cause}.py", test)
+                text = json.dumps(find, indent=1) + "\n"
+                self._write(self.folder / "finds" / f"{cause}.json", text)
+            except OSError:
+                still.append((cause, find, test))
+        self.waiting = still
 
     def finds(self) -> Iterator[dict[str, Any]]:
         """Yield the finds; a file that is no JSON is passed over."""
         for path in sorted((self.folder / "finds").glob("*.json")):
             with contextlib.suppress(ValueError, OSError):
                 yield {"cause": path.stem, **json.loads(path.read_text())}
+
+    def save_failing(self, case: Case) -> None:
+        """Keep a failing case until it is shrunk, in case its worker dies over it."""
+        with contextlib.suppress(OSError):
+            owner = {"host": platform.node(), "pid": os.getpid()}
+            text = json.dumps({**owner, "case": case.to_json()}, indent=1) + "\n"
+            self._write(self._failing(case), text)
+
+    def take_failing(self) -> Iterator[Case]:
+        """Yield the cases that dead workers left behind, each to one caller only.
+
+        A file that is no case is put away.
+        """
+        for path in sorted((self.folder / "failing").glob("*.json")):
+            with contextlib.suppress(OSError):
+                try:
+                    owned = json.loads(path.read_text())
+                    case = from_json(owned["case"])
+                except (ValueError, KeyError, TypeError, AttributeError):
+                    path.replace(path.with_suffix(".broken"))
+                    continue
+                if _is_abandoned(owned, path):
+                    # fails for all callers but one
+                    path.replace(path.with_suffix(".taken"))
+                    yield case
+
+    def settle(self, case: Case) -> None:
+        """Forget a failing case: it has become a find, or is none."""
+        path = self._failing(case)
+        for one in (path, path.with_suffix(".taken")):
+            one.unlink(missing_ok=True)
+
+    def _failing(self, case: Case) -> Path:
+        text = json.dumps(case.to_json(), sort_keys=True)
+        name = sha256(text.encode()).hexdigest()[:16]
+        return self.folder / "failing" / f"{name}.json"
 
     def progress(self, worker: int) -> dict[str, Any]:
         """Return what a worker wrote last, {} if nothing readable is there."""
@@ -52,6 +130,7 @@ class Store:
 
     def save_progress(self, worker: int, state: Mapping[str, Any]) -> None:
         """Keep what a worker has done; a full disk is no reason to stop."""
+        self.flush()
         with contextlib.suppress(OSError):
             path = self.folder / "workers" / f"{worker}.json"
             self._write(path, json.dumps(state) + "\n")
