@@ -40,7 +40,7 @@ from benchmarks.conversions_cases import Case, drawn, published
 from compiler.codegen.gluon.conversion import tile_function
 from compiler.codegen.gluon.emission import Emission, load_module
 from compiler.codegen.gluon.plan_block import STATIC_BYTES
-from compiler.codegen.gluon.probe import place_probe, round_trips
+from compiler.codegen.gluon.probe import ROUND_TRIPS, place_probe, round_trips
 from compiler.codegen.gluon.tensor_conversion import row_major
 from compiler.convert import plans
 from compiler.convert.copies import without_copies
@@ -311,7 +311,7 @@ class Timed:
 
         start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         start.record()
-        self.run(LOOPS * CONVERSIONS // 2)
+        self.run(LOOPS * CONVERSIONS // (2 * ROUND_TRIPS))
         end.record()
         torch.cuda.synchronize()
         return float(start.elapsed_time(end)) * 1000 / LOOPS
@@ -383,20 +383,21 @@ def wavefronts(line: str) -> int:
 
 
 def taken(compiled: Any) -> int:
-    """Return the cycles of the memory unit of a kernel's loop, without conflicts."""
+    """Return the cycles of the memory unit of a round trip, without conflicts."""
     lines = compiled.asm["ptx"].splitlines()
-    return sum("shfl.sync" in line for line in lines) + sum(map(wavefronts, lines))
+    whole = sum("shfl.sync" in line for line in lines) + sum(map(wavefronts, lines))
+    return whole // ROUND_TRIPS
 
 
 def instructions(compiled: Any) -> dict[str, int]:
-    """Count what a kernel's PTX has of each kind."""
+    """Count what a round trip has of each kind in a kernel's PTX."""
     counts: Counter[str] = Counter()
     for line in compiled.asm["ptx"].splitlines():
         for kind in ("shfl", "st.shared", "ld.shared", "stmatrix", "ldmatrix"):
             counts[kind] += f"{kind}." in line
         counts["bar.sync"] += "bar.sync" in line or "barrier.sync" in line
         counts["bar.warp"] += "bar.warp.sync" in line
-    return {kind: number for kind, number in counts.items() if number}
+    return {kind: number // ROUND_TRIPS for kind, number in counts.items() if number}
 
 
 def speed(case: Case, wrong: dict[str, str], repeats: int) -> dict[str, Any]:

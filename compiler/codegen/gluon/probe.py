@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 PROBE = "probe"
 
+ROUND_TRIPS = 4
+"""Conversions there and back in the body of the loop of ``round_trips``."""
+
 
 def probe(
     function: FunctionText,
@@ -92,8 +95,10 @@ def round_trips(
 ) -> str:
     """Return a module with ``probe(source, target, rounds)``, to time conversions.
 
-    A loop converts there and back, each time what the last round gave, so nothing can
-    be left out. The target gets the source again.
+    A loop converts there and back, each time what the last conversion gave, so nothing
+    can be left out. The target gets the source again. A round holds ``ROUND_TRIPS`` of
+    both: bytes that a loop carries in registers are unpacked and packed at its end,
+    which belongs to no conversion.
 
     Args:
         there: Conversion from ``src`` to ``dst``; None for Triton's own.
@@ -141,10 +146,13 @@ def round_trips(
         *declared,
         *memories,
         "    for _ in range(rounds):",
-        f"        y = {calls[0]}",
-        *_opaque("y", opaque_bits),
-        f"        x = {calls[1]}",
-        *_opaque("x", opaque_bits),
+        *[
+            f"        y = {calls[0]}",
+            *_opaque("y", opaque_bits),
+            f"        x = {calls[1]}",
+            *_opaque("x", opaque_bits),
+        ]
+        * ROUND_TRIPS,
         *_places(src, "SRC", hardware),
         "    gl.store(target + index, x)",
         "",
