@@ -1,0 +1,510 @@
+"""A Gluon kernel that multiplies activations with packed narrow weights.
+
+Each lane reads its weights in whole vectors, upcasts them in registers and feeds them
+to the matrix instruction: no shuffle, no shared memory. Activations are read from
+global memory straight into their fragments too. Blocks of scales never divide an
+instruction, so scales multiply accumulators in float32, once a block. Only the sums of
+the warps that share output features go through shared memory, once at the end.
+
+The text is specialised for a problem and a tiling and unrolled, so that all loads of
+``stages`` steps are in flight before the first is used.
+"""
+
+from dataclasses import dataclass
+
+from algebra.bits import log2
+from compiler.mixed.fragments import ROWS, slab, unit_depth
+from compiler.mixed.tiling import Problem, Tiling
+from compiler.mixed.upcast import upcast
+
+from .tensor_text import index_of, join_tree, linear_layout, split_last, unit_bases
+
+KERNEL = "quantised_matmul"
+UNIT_WORDS = 128
+"""32-bit words that a warp reads in one load."""
+
+_TYPES = {"bf16": "gl.bfloat16", "fp16": "gl.float16"}
+_HEADER = '''"""Generated: see compiler/codegen/gluon/quantised_matmul.py."""
+
+from triton.experimental import gluon
+from triton.experimental.gluon import language as gl
+from triton.experimental.gluon.language.nvidia.ampere import mma_v2
+
+SYNCHRONISE = gl.barrier if hasattr(gl, "barrier") else gl.thread_barrier
+'''
+
+
+@dataclass(frozen=True, slots=True)
+class KernelText:
+    """A module with one kernel, and how to launch it.
+
+    Attributes:
+        text: The module; its kernel is :data:`KERNEL`.
+        signature: Parameter -> type in Triton's spelling.
+        num_warps: Warps of a program.
+        programs: Programs along output features and splits.
+    """
+
+    text: str
+    signature: dict[str, str]
+    num_warps: int
+    programs: tuple[int, int]
+
+
+def kernel_text(problem: Problem, tiling: Tiling, *, ragged: bool = True) -> KernelText:
+    """Return the kernel of a problem.
+
+    Its parameters are the packed weights (int32 words), scales, zero points (int32
+    words, as packed), activations [m, k], result [m, n], float32 partial sums, int32
+    counters (zeros; they are zeros again afterwards), ``alpha`` and ``m``.
+
+    Args:
+        problem: What is computed.
+        tiling: How it is cut.
+        ragged: Whether m may be no multiple of ``tiling.rows``.
+
+    Raises:
+        DimMismatchError: The tiling does not fit the problem.
+    """
+    tiling.check(problem)
+    return _Writer(problem, tiling, ragged).write()
+
+
+class _Writer:
+    """The numbers that the parts of the text share."""
+
+    def __init__(self, problem: Problem, tiling: Tiling, ragged: bool) -> None:
+        self.problem, self.tiling, self.ragged = problem, tiling, ragged
+        self.bits = problem.format.bits
+        self.units = tiling.depth // unit_depth(self.bits)
+        self.all_units = problem.k // unit_depth(self.bits)
+        self.slab = slab(problem.group)
+        self.slabs = tiling.depth // self.slab
+        self.groups = max(1, tiling.depth // problem.group)
+        self.vector = problem.scale_vector
+        # scales of a step: so many vectors, of so many groups each
+        self.together = min(self.vector, self.groups)
+        self.vectors = self.groups // self.together
+        self.chunks = problem.k // tiling.depth
+        self.steps = tiling.steps(problem)
+        self.even = self.chunks == self.steps * tiling.warps_k * tiling.splits
+        per_tile = tiling.row_tiles * tiling.warps_n
+        self.whole = problem.row_tiles % per_tile == 0
+        # words of one mma instruction
+        self.words = 1 if self.bits == 4 else 2
+        self.casts = upcast(problem.format, problem.target, zeros=problem.zeros)
+        self.lines: list[str] = []
+
+    def write(self) -> KernelText:
+        problem, tiling = self.problem, self.tiling
+        self.lines = []
+        self._start()
+        stages = min(tiling.stages, self.steps)
+        while self.steps % stages:
+            stages -= 1
+        for stage in range(stages):
+            self._load(stage, str(stage))
+        if tiling.dependent:
+            self.add(
+                'gl.inline_asm_elementwise("griddepcontrol.launch_dependents; // $0", '
+                '"=r", [], dtype=gl.int32, is_pure=False, pack=1)',
+                'gl.inline_asm_elementwise("griddepcontrol.wait; // $0", "=r", [], '
+                "dtype=gl.int32, is_pure=False, pack=1)",
+            )
+        rounds = self.steps // stages
+        if rounds > 1:
+            self.add(f"for base in range(0, {self.steps - stages}, {stages}):")
+            kept, self.lines = self.lines, []
+            for stage in range(stages):
+                self._multiply(stage, f"(base + {stage})")
+                self._load(stage, f"(base + {stage + stages})")
+            self.lines = kept + ["    " + line for line in self.lines]
+        for stage in range(stages):
+            self._multiply(stage, str(self.steps - stages + stage))
+        self._finish()
+        layouts = self._layouts()
+        parameters = {
+            "weight": "*i32",
+            "scale": f"*{problem.target}" if problem.format.scale == "float" else "*u8",
+            "zero": "*i32",
+            "x": f"*{problem.target}",
+            "out": f"*{problem.target}",
+            "partial": "*fp32",
+            "counter": "*i32",
+            "alpha": "fp32",
+            "m": "i32",
+        }
+        text = "\n".join(
+            [
+                _HEADER,
+                f"UPCAST = gl.constexpr({self.casts.text!r})",
+                *(f"{name} = gl.constexpr({value})" for name, value in layouts.items()),
+                "",
+                "",
+                "@gluon.jit",
+                f"def {KERNEL}({', '.join(parameters)}):",
+                *("    " + line for line in self.lines),
+                "",
+            ]
+        )
+        return KernelText(
+            text, parameters, tiling.warps, (tiling.tiles(problem), tiling.splits)
+        )
+
+    def add(self, *lines: str) -> None:
+        self.lines += lines
+
+    @property
+    def _tile(self) -> list[int]:
+        """Extents along warps k, row tiles, warps n: what all tensors start with."""
+        tiling = self.tiling
+        return [tiling.warps_k, tiling.row_tiles, tiling.warps_n]
+
+    def _warps(self, rank: int) -> list[list[int]]:
+        tiling = self.tiling
+        along_n = unit_bases(rank, 2, tiling.warps_n)
+        return [*along_n, *unit_bases(rank, 0, tiling.warps_k)]
+
+    def _layouts(self) -> dict[str, str]:
+        tile, tiling = self._tile, self.tiling
+        slab_bits = log2(self.slab) - 2
+        along_n = [[0, 0, 0]] * log2(tiling.warps_n)
+        layouts = {
+            "MMA": "gl.NVMMADistributedLayout(version=[2, 0], warps_per_cta="
+            f"{[tiling.warps_k, tiling.warps_n, 1]}, instr_shape=[1, 16, 8])",
+            "A": "gl.DotOperandLayout(0, MMA, 2)",
+            "B": "gl.DotOperandLayout(1, MMA, 2)",
+            # [warp, row tile, warp, unit, word]
+            "WEIGHTS": linear_layout(
+                [*tile, self.units, UNIT_WORDS],
+                [
+                    *unit_bases(5, 4, 4),
+                    *unit_bases(5, 3, self.units),
+                    *unit_bases(5, 1, tiling.row_tiles),
+                ],
+                unit_bases(5, 4, 32, 4),
+                self._warps(5),
+            ),
+            # [warp, row tile, warp, row, lane along k]
+            "WORDS": linear_layout(
+                [*tile, 8, 4],
+                unit_bases(5, 1, tiling.row_tiles),
+                [*unit_bases(5, 4, 4), *unit_bases(5, 3, 8)],
+                self._warps(5),
+            ),
+            # [warp, row tile, warp, vector, row, group and row + 8]
+            "SCALES": self._scale_layout(2),
+            # [warp, k, m]
+            "ACTIVATIONS": linear_layout(
+                [tiling.warps_k, self.slab, tiling.rows],
+                [
+                    *unit_bases(3, 1, 1 << slab_bits),
+                    *unit_bases(3, 2, tiling.rows // 8, 8),
+                ],
+                [*unit_bases(3, 1, 4, 1 << slab_bits), *unit_bases(3, 2, 8)],
+                [*along_n, *unit_bases(3, 0, tiling.warps_k)],
+            ),
+            "SUMS": self._sums(),
+        }
+        if self.problem.zeros:
+            layouts["ZEROS"] = self._scale_layout(1)
+        return layouts
+
+    def _scale_layout(self, width: int) -> str:
+        rank = 6
+        return linear_layout(
+            [*self._tile, self.vectors, 8, width * self.together],
+            [
+                *unit_bases(rank, 5, width * self.together),
+                *unit_bases(rank, 3, self.vectors),
+                *unit_bases(rank, 1, self.tiling.row_tiles),
+            ],
+            [[0] * rank, [0] * rank, *unit_bases(rank, 4, 8)],
+            self._warps(rank),
+        )
+
+    def _sums(self) -> str:
+        """Return the layout of the sums: a thread has those of all warps along k."""
+        tiling = self.tiling
+        columns, rows = tiling.columns, tiling.rows
+        share = columns * rows // (32 * tiling.warps)
+        each = max(1, min(4, share, columns // 8))
+        lanes_n = min(32, columns // each)
+        warps_n = min(tiling.warps, columns // (each * lanes_n))
+        return (
+            f"gl.BlockedLayout([{tiling.warps_k}, {each}, 1], "
+            f"[1, {lanes_n}, {32 // lanes_n}], "
+            f"[1, {warps_n}, {tiling.warps // warps_n}], [1, 2, 0])"
+        )
+
+    def _start(self) -> None:
+        problem, tiling, tile = self.problem, self.tiling, self._tile
+        shape = [*tile, self.units, UNIT_WORDS]
+        per_tile = tiling.row_tiles * tiling.warps_n
+
+        def rows_of(layout: str, shape: list[int]) -> str:
+            return (
+                f"tile * {per_tile} + {index_of(layout, shape, 1)} * {tiling.warps_n}"
+                f" + {index_of(layout, shape, 2)}"
+            )
+
+        self.add(
+            "tile = gl.program_id(0)",
+            "part = gl.program_id(1)",
+            "strip = gl.program_id(2)",
+            f"row_tile = {rows_of('WEIGHTS', shape)}",
+            f"chunk = part * {tiling.warps_k} + {index_of('WEIGHTS', shape, 0)}",
+            f"unit = chunk * {self.units} + {index_of('WEIGHTS', shape, 3)}",
+            f"weights = weight + (row_tile * {self.all_units} + unit) * {UNIT_WORDS}"
+            f" + {index_of('WEIGHTS', shape, 4)}",
+        )
+        if not self.whole:
+            self.add(f"weight_mask = row_tile < {problem.row_tiles}")
+        groups = problem.padded_groups
+        kinds = [("scale", "SCALES", 2)]
+        if problem.zeros:
+            kinds.append(("zero", "ZEROS", 1))
+        for name, layout, width in kinds:
+            shape = [*tile, self.vectors, 8, width * self.together]
+            vector = self.vector * width
+            self.add(
+                f"{name}_tile = {rows_of(layout, shape)}",
+                f"{name}_chunk = part * {tiling.warps_k} + "
+                f"{index_of(layout, shape, 0)}",
+                f"{name}s = {name} + {name}_tile * {groups * 8 * width} + "
+                f"{name}_chunk * 0 + {index_of(layout, shape, 3)} * {8 * vector} + "
+                f"{index_of(layout, shape, 4)} * {vector} + "
+                f"{index_of(layout, shape, 5)}",
+            )
+            if not self.whole:
+                self.add(f"{name}_mask = {name}_tile < {problem.row_tiles}")
+        shape = [tiling.warps_k, self.slab, tiling.rows]
+        self.add(
+            f"x_chunk = part * {tiling.warps_k} + {index_of('ACTIVATIONS', shape, 0)}",
+            f"x_row = strip * {tiling.rows} + {index_of('ACTIVATIONS', shape, 2)}",
+            f"xs = x + x_row * {problem.k} + x_chunk * {tiling.depth} + "
+            f"{index_of('ACTIVATIONS', shape, 1)}",
+            f"acc = gl.zeros([{tiling.warps_k}, {tiling.columns}, {tiling.rows}], "
+            "gl.float32, MMA)",
+        )
+
+    def _guard(self, rows: str, chunk: str, step: str) -> str:
+        """Return the arguments of a load that leave out what is past the end."""
+        parts = []
+        if not self.whole:
+            parts.append(rows)
+        if not self.even:
+            per_step = self.tiling.warps_k * self.tiling.splits
+            parts.append(f"({chunk} + {step} * {per_step} < {self.chunks})")
+        return f", mask={' & '.join(parts)}, other=0" if parts else ""
+
+    def _load(self, stage: int, step: str) -> None:
+        """Load the weights, scales and zero points of a step of each warp."""
+        per_step = self.tiling.warps_k * self.tiling.splits
+        words = per_step * self.units * UNIT_WORDS
+        guard = self._guard("weight_mask", "chunk", step)
+        self.add(
+            f"w{stage} = gl.load(weights + {step} * {words}{guard}, "
+            'eviction_policy="evict_first")'
+        )
+        guard = self._guard("scale_mask", "scale_chunk", step)
+        place = self._group_place("scale_chunk", step, 2)
+        self.add(f"s{stage} = gl.load(scales + {place}{guard})")
+        if self.problem.zeros:
+            guard = self._guard("zero_mask", "zero_chunk", step)
+            place = self._group_place("zero_chunk", step, 1)
+            self.add(f"z{stage} = gl.load(zeros + {place}{guard})")
+
+    def _group_place(self, chunk: str, step: str, width: int) -> str:
+        """Return where in a row tile the scales of a step begin [elements]."""
+        if self.problem.groups == 1:
+            return "0"
+        per_step = self.tiling.warps_k * self.tiling.splits
+        here = f"({chunk} + {step} * {per_step})"
+        if self.problem.group > self.tiling.depth:
+            here = f"({here} // {self.problem.group // self.tiling.depth})"
+        whole = 8 * self.vector * width
+        if self.vectors > 1 or self.together == self.vector:
+            return f"{here} * {self.vectors * whole}"
+        steps = self.vector // self.together
+        return (
+            f"({here} // {steps} * {whole} + "
+            f"{here} % {steps} * {self.together * width})"
+        )
+
+    def _multiply(self, stage: int, step: str) -> None:
+        """Multiply what a step loaded and add it to the accumulators."""
+        tile = self._tile
+        count = self.units * 4
+        self.add(
+            f"w = gl.reshape(w{stage}, {[*tile, self.units, 8, 4, 4]})",
+            "w = gl.permute(w, [0, 1, 2, 4, 5, 3, 6])",
+            f"w = gl.reshape(w, {[*tile, 8, 4, count]})",
+            *split_last("w", [*tile, 8, 4], count),
+        )
+        self._scales(stage)
+        per_group = self.slabs // self.groups
+        for slab_number in range(self.slabs):
+            self._activations(slab_number, step)
+            group, place = divmod(slab_number, per_group)
+            if place == 0:
+                self.add(
+                    f"part_acc = gl.zeros([{self.tiling.warps_k}, "
+                    f"{self.tiling.columns}, {self.tiling.rows}], gl.float32, MMA)"
+                )
+            for number in range(self.slab // 16):
+                self._fragment(slab_number * (self.slab // 16) + number, group)
+                self.add(f"part_acc = mma_v2(a, x_{number}, part_acc)")
+            if place == per_group - 1:
+                self.add(f"acc += part_acc * g_{group}")
+
+    def _scales(self, stage: int) -> None:
+        """Bring the scales of a step to the accumulators' rows, as float32."""
+        tile = self._tile
+        self.add(
+            f"g = gl.reshape(s{stage}, {[*tile, self.vectors, 8, self.together, 2]})",
+            "g = gl.permute(g, [0, 1, 2, 6, 4, 3, 5])",
+            f"g = gl.reshape(g, {[*tile, 2, 8, self.groups]})",
+            *split_last("g", [*tile, 2, 8], self.groups),
+        )
+        rows = [self.tiling.warps_k, self.tiling.columns]
+        for group in range(self.groups):
+            name = f"g_{group}"
+            self.add(
+                f"{name} = gl.reshape({name}, {rows})",
+                f"{name} = gl.convert_layout({name}, gl.SliceLayout(2, MMA), "
+                "assert_trivial=True)",
+                f"{name} = gl.expand_dims({self._scale_value(name)}, 2)",
+            )
+        if self.problem.zeros:
+            self.add(
+                f"z = gl.permute(z{stage}, [0, 1, 2, 4, 3, 5])",
+                f"z = gl.reshape(z, {[*tile, 8, self.groups]})",
+                *split_last("z", [*tile, 8], self.groups),
+            )
+            for group in range(self.groups):
+                self.add(
+                    f"zero_{group} = gl.expand_dims(gl.convert_layout(z_{group}, "
+                    "gl.SliceLayout(4, WORDS), assert_trivial=True), 4)"
+                )
+
+    def _scale_value(self, name: str) -> str:
+        if self.problem.format.scale == "float":
+            return f"{name}.to(gl.float32)"
+        if self.problem.format.scale == "e8m0":
+            # code 0 is 2 ** -127, a subnormal
+            bits = f"gl.maximum({name}.to(gl.int32) << 23, 0x400000)"
+            return f"{bits}.to(gl.float32, bitcast=True)"
+        # the bits of e4m3, without its sign, as float32 are too small by 2 ** 120
+        bits = f"(({name}.to(gl.int32) & 0x7f) << 20)"
+        return f"({bits}.to(gl.float32, bitcast=True) * {2.0**120!r})"
+
+    def _activations(self, number: int, step: str) -> None:
+        """Load a slab of activations and take its fragments apart."""
+        tiling = self.tiling
+        per_step = tiling.warps_k * tiling.splits
+        guards = []
+        if self.ragged:
+            guards.append("(x_row < m)")
+        if not self.even:
+            guards.append(f"(x_chunk + {step} * {per_step} < {self.chunks})")
+        guard = f", mask={' & '.join(guards)}, other=0.0" if guards else ""
+        start = f"{step} * {per_step * tiling.depth} + {number * self.slab}"
+        warps, rows = tiling.warps_k, tiling.rows
+        self.add(f"f = gl.load(xs + {start}{guard})")
+        dims = [warps, 16, rows]
+        if self.slab == 32:
+            self.add(
+                f"f = gl.reshape(f, {[warps, 4, 2, 2, 2, rows]})",
+                "f = gl.permute(f, [0, 3, 1, 4, 5, 2])",
+                "x_0, x_1 = gl.split(f)",
+            )
+        else:
+            self.add(
+                f"f = gl.reshape(f, {[warps, 4, 2, 2, rows]})",
+                "x_0 = gl.permute(f, [0, 2, 1, 3, 4])",
+            )
+        for i in range(self.slab // 16):
+            self.add(
+                f"x_{i} = gl.convert_layout(gl.reshape(x_{i}, {dims}), B, "
+                "assert_trivial=True)"
+            )
+
+    def _fragment(self, number: int, group: int) -> None:
+        """Upcast the words of one instruction and join them to its operand."""
+        tile = self._tile
+        outputs = self.casts.outputs
+        kind = _TYPES[self.problem.target]
+        names: list[str] = []
+        for half in range(self.words):
+            word = f"w_{number * self.words + half}"
+            made = [f"e{half}_{i}" for i in range(outputs)]
+            extra = f", zero_{group}" if self.problem.zeros else ""
+            self.add(
+                f"{word} = gl.convert_layout({word}, WORDS, assert_trivial=True)",
+                f"{', '.join(made)} = gl.inline_asm_elementwise(UPCAST, "
+                f'"{self.casts.constraints}", [{word}{extra}], dtype=({kind},) * '
+                f"{outputs}, is_pure=True, pack=1)",
+            )
+            names += made
+        # bits of an output's number: pair, row + 8, half
+        order = [
+            pair + 2 * row + 4 * half
+            for row in (0, 1)
+            for half in (0, 1)
+            for pair in (0, 1)
+        ]
+        self.add(
+            f"a = {join_tree([names[i] for i in order])}",
+            # [..., row, k lane, pair?, ...]: see join_tree
+            "a = gl.permute(a, [0, 1, 2, 7, 3, 6, 4, 5])",
+            f"a = gl.reshape(a, {[tile[0], self.tiling.columns, ROWS]})",
+            "a = gl.convert_layout(a, A, assert_trivial=True)",
+        )
+
+    def _finish(self) -> None:
+        """Add the sums of the warps, and of the splits, and store."""
+        problem, tiling = self.problem, self.tiling
+        kind = _TYPES[problem.target]
+        shape = [tiling.columns, tiling.rows]
+        layout = "gl.SliceLayout(0, SUMS)"
+        self.add(
+            "total = gl.sum(gl.convert_layout(acc, SUMS), axis=0)",
+            f"n = {index_of(layout, shape, 0)}",
+            f"r = {index_of(layout, shape, 1)}",
+            f"column = tile * {tiling.columns} + n",
+            f"row = strip * {tiling.rows} + r",
+        )
+        guards = []
+        if problem.n % tiling.columns:
+            guards.append(f"(column < {problem.n})")
+        if self.ragged:
+            guards.append("(row < m)")
+        guard = f", mask={' & '.join(guards)}" if guards else ""
+        store = [
+            f"gl.store(out + row * {problem.n} + column, (total * alpha).to({kind})"
+            f"{guard})"
+        ]
+        if tiling.splits > 1:
+            each = tiling.columns * tiling.rows
+            self.add(
+                f"here = strip * {tiling.tiles(problem)} + tile",
+                f"places = partial + here * {tiling.splits * each} + n * {tiling.rows}"
+                " + r"
+                if tiling.rows > tiling.columns
+                else f"places = partial + here * {tiling.splits * each} + "
+                f"r * {tiling.columns} + n",
+                f"gl.store(places + part * {each}, total)",
+                "SYNCHRONISE()",
+                "arrived = gl.atomic_add(counter + here, 1, sem='acq_rel')",
+                f"if arrived == {tiling.splits - 1}:",
+                "    total = gl.load(places, cache_modifier='.cg')",
+                *(
+                    f"    total += gl.load(places + {number * each}, "
+                    "cache_modifier='.cg')"
+                    for number in range(1, tiling.splits)
+                ),
+                "    gl.store(counter + here, 0)",
+            )
+            store = ["    " + line for line in store]
+        self.add(*store)

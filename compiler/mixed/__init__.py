@@ -1,0 +1,1 @@
+"""Mixed precision: matmuls whose weights are narrower than their activations."""

@@ -1,0 +1,132 @@
+"""Which tiling a problem gets, and which ones are worth timing."""
+
+from dataclasses import replace
+
+from algebra.errors import DimMismatchError
+from compiler.mixed.tiling import Problem, Tiling
+
+PROGRAMS = 256
+"""Programs that fill a large GPU about twice."""
+
+
+def fit_depth(problem: Problem, wanted: int = 128) -> int:
+    """Return the largest depth up to ``wanted`` that fits.
+
+    Raises:
+        DimMismatchError: None fits.
+    """
+    depth = wanted
+    while depth >= 32:
+        try:
+            Tiling(rows=8, depth=depth).check(problem)
+        except DimMismatchError:
+            depth //= 2
+        else:
+            return depth
+    raise DimMismatchError(
+        f"no depth from 32 to {wanted} fits k={problem.k}, group={problem.group}; pad "
+        "the input features",
+        k=problem.k,
+        group=problem.group,
+    )
+
+
+def strip_rows(m: int) -> int:
+    """Return the rows of activations that one program takes."""
+    return next((rows for rows in (8, 16, 32) if m <= rows), 64)
+
+
+def default_tiling(problem: Problem, m: int) -> Tiling:
+    """Return a tiling for ``m`` rows of activations.
+
+    Few rows: warps along the input features and no splits, so that the weights are
+    read once and all at once. Many rows: warps along the output features share the
+    activations, and splits fill the GPU.
+    """
+    rows = strip_rows(m)
+    depth = fit_depth(problem)
+    if rows == 8:
+        return Tiling(rows=8, row_tiles=1, warps_k=8, depth=depth)
+    if rows == 16:
+        return Tiling(rows=16, row_tiles=2, warps_k=8, depth=depth)
+    one = Tiling(
+        rows=rows,
+        row_tiles=2 if rows == 32 else 1,
+        warps_k=1,
+        warps_n=4,
+        depth=depth,
+        stages=2,
+    )
+    strips = -(-m // rows)
+    splits = max(1, PROGRAMS // (one.tiles(problem) * strips))
+    return replace(one, splits=splits)
+
+
+def candidates(problem: Problem, m: int) -> list[Tiling]:
+    """Return tilings worth timing for ``m`` rows, the default one first."""
+    rows, depth = strip_rows(m), fit_depth(problem)
+    deep = fit_depth(problem, 256)
+    found = [default_tiling(problem, m)]
+    if rows <= 16:
+        for row_tiles, warps_k, step, stages in (
+            (1, 4, depth, 8),
+            (1, 8, depth, 4),
+            (1, 8, deep, 2),
+            (1, 16, depth, 2),
+            (2, 8, depth, 4),
+            (2, 8, deep, 2),
+            (2, 16, depth, 2),
+            (4, 8, depth, 2),
+        ):
+            found.append(
+                Tiling(
+                    rows=rows,
+                    row_tiles=row_tiles,
+                    warps_k=warps_k,
+                    depth=step,
+                    stages=stages,
+                )
+            )
+        for row_tiles, splits in ((2, 2), (4, 2), (4, 4)):
+            found.append(
+                Tiling(
+                    rows=rows,
+                    row_tiles=row_tiles,
+                    warps_k=8,
+                    depth=depth,
+                    stages=2,
+                    splits=splits,
+                )
+            )
+    else:
+        for row_tiles, warps_n, warps_k, splits in (
+            (1, 4, 1, 1),
+            (1, 4, 1, 2),
+            (1, 4, 1, 4),
+            (1, 4, 1, 8),
+            (2, 4, 1, 2),
+            (2, 4, 1, 4),
+            (1, 4, 2, 2),
+            (1, 4, 2, 4),
+            (1, 8, 1, 4),
+        ):
+            found.append(
+                Tiling(
+                    rows=rows,
+                    row_tiles=row_tiles,
+                    warps_n=warps_n,
+                    warps_k=warps_k,
+                    depth=depth,
+                    stages=2,
+                    splits=splits,
+                )
+            )
+    fitting = []
+    for tiling in dict.fromkeys(found):
+        try:
+            tiling.check(problem)
+        except DimMismatchError:
+            continue
+        if tiling.splits * tiling.warps_k * tiling.depth <= problem.k:
+            fitting.append(tiling)
+    return fitting

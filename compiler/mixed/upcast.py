@@ -1,0 +1,178 @@
+"""Bit operations on a narrow word that yield the 16-bit operands of an instruction.
+
+Floats with fewer exponent and mantissa bits are floats of the wider type with another
+bias: their bits are put in place, and one multiplication by a power of two, exact for
+subnormals too, corrects the bias. Integers are put into the mantissa of a float whose
+unit in the last place is 1, and a subtraction, exact as well, leaves the integer.
+(Both are well known; see e.g. the dequantisers of FasterTransformer and Marlin.)
+
+Target register i takes the elements at positions i and i + n of the word, for n
+registers: the order that ``memory_order.derive`` assumes.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from algebra.errors import UnsupportedLayoutError
+from compiler.mixed.formats import WeightFormat
+
+TARGETS: Final = ("bf16", "fp16")
+"""Types of activations, by their names in Triton."""
+
+_PACKED: Final = {"bf16": "bf16x2", "fp16": "f16x2"}
+"""Two of a type in a register, by PTX's name."""
+
+_AND_OR: Final = "0xea"  # (a & b) | c
+_AND_XOR: Final = "0x6a"  # (a & b) ^ c
+
+
+@dataclass(frozen=True, slots=True)
+class Upcast:
+    """A block of PTX from a word (``$r``) to 16-bit registers.
+
+    Attributes:
+        text: The block, ready for ``inline_asm_elementwise``.
+        constraints: Its operands' kinds.
+        outputs: Number of results: register by register, low half first.
+        takes_zeros: Whether a second word holds the zero points, as
+            :func:`zero_code` has them, of rows r (low half) and r + 8 (high half).
+    """
+
+    text: str
+    constraints: str
+    outputs: int
+    takes_zeros: bool
+
+
+def zero_code(target: str) -> int:
+    """Return the bits of the float that 4-bit codes are put into, as an integer.
+
+    A zero point z is stored as this plus z: 128 + z in bf16 or 1024 + z in fp16.
+    """
+    return {"bf16": 0x4300, "fp16": 0x6400}[target]
+
+
+def upcast(format: WeightFormat, target: str, *, zeros: bool = False) -> Upcast:
+    """Return the operations that upcast one word.
+
+    Args:
+        format: Of the weights.
+        target: ``"bf16"`` or ``"fp16"``.
+        zeros: Whether int4 weights have zero points of their own.
+
+    Raises:
+        UnsupportedLayoutError: There is no such combination.
+
+    Example:
+        >>> from compiler.mixed.formats import FORMATS
+        >>> upcast(FORMATS["fp8e5m2"], "fp16").outputs
+        4
+    """
+    if target not in TARGETS:
+        raise UnsupportedLayoutError(
+            f"target must be one of {TARGETS}, got target={target!r}; convert the "
+            "activations"
+        )
+    if zeros and format.name != "int4":
+        raise UnsupportedLayoutError(
+            f"only int4 weights have zero points, got format={format.name!r}"
+        )
+    registers = 16 // format.bits
+    word = registers * 2
+    lines = [f".reg .b32 t, u, v, z, w<{registers}>;"]
+    for i in range(registers):
+        if format.name == "int4":
+            lines += _int4(i, target, f"${word + 1}" if zeros else "")
+        elif format.name == "int8":
+            lines += _int8(i, target)
+        else:
+            lines += _float(i, format, target)
+    lines = [line.replace("$w", f"${word}") for line in lines]
+    for i in range(registers):
+        lines.append(f"mov.b32 {{${2 * i}, ${2 * i + 1}}}, w{i};")
+    constraints = ",".join(["=h"] * word + ["r"] * (2 if zeros else 1))
+    return Upcast("{ " + " ".join(lines) + " }", constraints, word, zeros)
+
+
+def _shifted(register: int, bits: int) -> list[str]:
+    """Return lines that put a register's elements at the low end of ``t``'s halves."""
+    if register == 0:
+        return ["mov.b32 t, $w;"]
+    return [f"shr.u32 t, $w, {register * bits};"]
+
+
+def _raised(register: int, bits: int) -> list[str]:
+    """Return lines that put them at the high end."""
+    distance = 16 - bits - register * bits
+    if distance == 0:
+        return ["mov.b32 t, $w;"]
+    return [f"shl.b32 t, $w, {distance};"]
+
+
+def _int4(register: int, target: str, zeros: str) -> list[str]:
+    kind = _PACKED[target]
+    base = zero_code(target)
+    twice = f"{base | base << 16:#x}"
+    lines = _shifted(register, 4)
+    lines.append(f"lop3.b32 w{register}, t, 0x000f000f, {twice}, {_AND_OR};")
+    if zeros:
+        # registers alternate between rows r and r + 8
+        half = "0x3232" if register & 1 else "0x1010"
+        lines.append(f"prmt.b32 z, {zeros}, {zeros}, {half};")
+    else:
+        lines.append(f"mov.b32 z, {(base + 8) | (base + 8) << 16:#x};")
+    lines.append(f"sub.{kind} w{register}, w{register}, z;")
+    return lines
+
+
+def _int8(register: int, target: str) -> list[str]:
+    lines = _shifted(register, 8)
+    if target == "bf16":
+        # 128 + the low 7 bits, minus 128 or 256 by the sign: all in bf16's mantissa
+        return [
+            *lines,
+            f"lop3.b32 u, t, 0x007f007f, 0x43004300, {_AND_OR};",
+            f"lop3.b32 v, t, 0x00800080, 0x43004300, {_AND_OR};",
+            f"sub.bf16x2 w{register}, u, v;",
+        ]
+    return [
+        *lines,
+        f"lop3.b32 u, t, 0x00ff00ff, 0x64806480, {_AND_XOR};",
+        "mov.b32 v, 0x64806480;",
+        f"sub.f16x2 w{register}, u, v;",
+    ]
+
+
+_FLOATS: Final = {
+    "fp8e4m3": (4, 3),
+    "fp8e5m2": (5, 2),
+    "mxfp4": (2, 1),
+    "nvfp4": (2, 1),
+}
+"""Exponent and mantissa bits."""
+
+_TARGET_FLOATS: Final = {"bf16": (8, 7), "fp16": (5, 10)}
+
+
+def _float(register: int, format: WeightFormat, target: str) -> list[str]:
+    exponent, mantissa = _FLOATS[format.name]
+    wide_exponent, wide_mantissa = _TARGET_FLOATS[target]
+    lines = _raised(register, format.bits)
+    distance = wide_exponent - exponent
+    magnitude = ((1 << exponent + mantissa) - 1) << (wide_mantissa - mantissa)
+    if distance == 0:
+        kept = 0x8000 | magnitude
+        return [*lines, f"and.b32 w{register}, t, {kept | kept << 16:#x};"]
+    # an exponent e means 2 ** (e - bias): the same bits mean too little by the biases'
+    # difference, which is a float of the wider type
+    bias, wide_bias = (1 << exponent - 1) - 1, (1 << wide_exponent - 1) - 1
+    factor = (wide_bias - bias + wide_bias) << wide_mantissa
+    kind = _PACKED[target]
+    return [
+        *lines,
+        f"shr.u32 u, t, {distance};",
+        f"and.b32 u, u, {magnitude | magnitude << 16:#x};",
+        f"lop3.b32 u, t, 0x80008000, u, {_AND_OR};",
+        f"mov.b32 v, {factor | factor << 16:#x};",
+        f"mul.{kind} w{register}, u, v;",
+    ]

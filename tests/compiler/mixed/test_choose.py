@@ -1,0 +1,53 @@
+import pytest
+
+from algebra.errors import DimMismatchError
+from compiler.mixed.choose import candidates, default_tiling, fit_depth, strip_rows
+from compiler.mixed.formats import FORMATS
+from compiler.mixed.tiling import Problem
+
+SIZES = [(4096, 4096), (11008, 4096), (4096, 11008), (48, 320), (16, 64)]
+
+
+def problems() -> list[Problem]:
+    return [
+        Problem(
+            format=kind,
+            target="bf16",
+            n=n,
+            k=k,
+            group=kind.block or (64 if k % 128 else 128),
+        )
+        for kind in FORMATS.values()
+        for n, k in SIZES
+    ]
+
+
+@pytest.mark.parametrize("m", [1, 9, 16, 17, 64, 256])
+def test_all_that_is_chosen_fits(m: int) -> None:
+    for problem in problems():
+        chosen = [default_tiling(problem, m), *candidates(problem, m)]
+        assert chosen
+        for tiling in chosen:
+            tiling.check(problem)
+            assert tiling.rows == strip_rows(m)
+
+
+def test_candidates_are_distinct_and_begin_with_the_default() -> None:
+    problem = problems()[0]
+    found = candidates(problem, 16)
+    assert found[0] == default_tiling(problem, 16)
+    assert len(set(found)) == len(found) > 8
+
+
+def test_depth() -> None:
+    large, *_ = problems()
+    assert fit_depth(large) == 128
+    assert fit_depth(large, 256) == 256
+    odd = Problem(format=FORMATS["int4"], target="bf16", n=16, k=192, group=192)
+    assert fit_depth(odd) == 64
+
+
+def test_no_depth() -> None:
+    odd = Problem(format=FORMATS["int4"], target="bf16", n=16, k=192, group=64)
+    with pytest.raises(DimMismatchError, match="k=192"):
+        fit_depth(odd, 32)
