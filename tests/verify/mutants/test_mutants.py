@@ -6,8 +6,14 @@ from algebra import LayoutError
 from algebra.encodings import from_dict
 from algebra.verdict import Refuted, Unknown
 from verify.equivalence import prove_encoding
-from verify.mutants import LAYOUT_MUTANTS
+from verify.mutants import COMPILER_FAULTS, CONVERSION_MUTANTS, LAYOUT_MUTANTS
 from verify.oracle.random_encodings import random_case
+
+
+def test_every_kind_of_fault_is_registered_under_a_name_of_its_own() -> None:
+    registered = (*LAYOUT_MUTANTS, *CONVERSION_MUTANTS, *COMPILER_FAULTS)
+    assert {one.number for one in registered} == set(range(1, 49))
+    assert len({one.name for one in registered}) == len(registered)
 
 
 def test_every_kind_of_layout_fault_has_a_mutant() -> None:
