@@ -36,6 +36,7 @@ class Options:
         lower: Compile at all; False runs each operator by PyTorch, to tell faults of
             the capture from faults of the compiler.
         threads: Threads of CPU kernels; None: as many as torch uses.
+        cache: Keep compiled graphs on disk, and use what is kept there.
     """
 
     mode: str = "default"
@@ -47,6 +48,7 @@ class Options:
     fast_math: bool = True
     lower: bool = True
     threads: int | None = None
+    cache: bool = True
 
     def __post_init__(self) -> None:
         if self.mode not in MODES:

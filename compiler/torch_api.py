@@ -260,6 +260,36 @@ def statically_true(condition: Any) -> bool:
     return bool(symbolic_shapes.statically_known_true(condition))
 
 
+def symbolic_text(value: Any) -> str:
+    """Return a number made of sizes as text over their symbols, others as they are."""
+    symbolic = isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool))
+    return str(value.node.expr) if symbolic else str(value)
+
+
+def guard_count(values: Sequence[Any]) -> int:
+    """Return how much is assumed by now of the symbols in some values' sizes.
+
+    The number grows with each guard, and with each symbol that is replaced.
+    """
+    for value in values:
+        sizes = [*value.shape] if isinstance(value, torch.Tensor) else [value]
+        for size in sizes:
+            if isinstance(size, torch.SymInt):
+                environment = size.node.shape_env
+                return len(environment.guards) + len(environment.replacements)
+    return 0
+
+
+def higher_order_of(name: str) -> HigherOrderOperator:
+    """Return the operator of a name that takes graphs as arguments.
+
+    Raises:
+        AttributeError: There is none.
+    """
+    found: HigherOrderOperator = getattr(torch.ops.higher_order, name)
+    return found
+
+
 def size_expression(value: int | torch.SymInt) -> Expression:
     """Return a size as an index expression over symbols.
 

@@ -24,6 +24,7 @@ from compiler.torch_api import boxed
 
 from .constants import lift_constants
 from .describe import describe_program, describe_schedule
+from .graph_cache import Place
 from .kernels import build_kernels
 from .recording import recording
 from .summary import summarise
@@ -42,11 +43,14 @@ class Product:
         wrapper: What runs.
         schedule: What it was made from.
         certificates: One a kernel, () without a validator.
+        kept: Whether it was compiled before and read from the disk; the schedule's
+            calls into PyTorch are then names without arguments.
     """
 
     wrapper: Wrapper
     schedule: Schedule
     certificates: tuple[Certificate, ...]
+    kept: bool = False
 
 
 def compile_graph(
@@ -82,13 +86,34 @@ def compile_graph(
     product: Product | None = None
     if options.lower:
         try:
-            product = _product(graph, options, validator, trace, name)
+            product = _recalled(graph, options, validator, trace, name)
         except Exception as error:
             _report(error, options, name)
             trace.facts["error"] = f"{type(error).__name__}: {error}"
     run = _eagerly(graph) if product is None else _checked(product, graph, options)
     trace.end()
     return _with(run, constants, product)
+
+
+def _recalled(
+    graph: fx.GraphModule,
+    options: Options,
+    validator: Validator | None,
+    trace: Trace,
+    name: str,
+) -> Product:
+    """Return what an earlier process compiled, or compile; a trace shows all passes."""
+    with trace.step("key"):
+        place = Place(graph, options, validator)
+        found = place.find(name) if trace.folder is None else None
+    if found is not None:
+        return Product(*found, kept=True)
+    product = _product(graph, options, validator, trace, name)
+    with trace.step("keep"):
+        place.store(product.wrapper, product.schedule, product.certificates)
+    if place.reason:
+        trace.facts["not kept"] = place.reason
+    return product
 
 
 def _product(

@@ -6,7 +6,8 @@ the user's line and the reason.
 
 import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any
+from pickle import PicklingError
+from typing import Any, NoReturn
 
 import torch
 
@@ -36,6 +37,9 @@ class Evaluated:
         self.kernel = kernel
         self.parameters = tuple(kernel.buffers)
         self.symbols = tuple(sorted(leaves("symbol", *_roots(kernel)), key=repr))
+
+    def __reduce__(self) -> NoReturn:
+        raise PicklingError(f"{self.kernel.name} was not built")
 
     def __call__(self, *arguments: Any) -> None:
         """Run it; IndexError for an index out of range."""

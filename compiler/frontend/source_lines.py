@@ -15,9 +15,17 @@ def source_line(node: fx.Node) -> str:
 
     "" where nothing is known of it, as for nodes that a backward pass made.
     """
-    trace = stack_trace(node)
-    frames = _FRAME.findall(trace or "")
+    frames = _FRAME.findall(stack_trace(node) or "")
     if not frames:
         return ""
     file, line, _, text = frames[-1]
     return f"{file}:{line}: {text.strip()}".rstrip(": ")
+
+
+def frame(node: fx.Node) -> tuple[str, str, str]:
+    """Return file, line and function of the innermost call in the user's program.
+
+    Three times "" where nothing is known of it.
+    """
+    frames = _FRAME.findall(stack_trace(node) or "")
+    return frames[-1][:3] if frames else ("", "", "")

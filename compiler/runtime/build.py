@@ -13,7 +13,7 @@ import os
 import platform
 import shutil
 import subprocess
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -82,6 +82,35 @@ def load_library(
 def _is_whole(path: Path) -> bool:
     content = path.read_bytes()
     return hashlib.sha256(content[:-_DIGEST]).digest() == content[-_DIGEST:]
+
+
+def kept_library(name: str) -> ctypes.CDLL:
+    """Load a library that :func:`load_library` built, by its file's name.
+
+    Starts no compiler, and needs none.
+
+    Raises:
+        OSError: It is not in the cache, not whole, or cannot be loaded.
+    """
+    path = cache_directory() / name
+    facts = path.stat()
+    return _opened(str(path), facts.st_size, facts.st_mtime_ns)
+
+
+@lru_cache
+def _opened(path: str, size: int, time: int) -> ctypes.CDLL:
+    """Load a library; size and time tell files of one name apart."""
+    if not _is_whole(Path(path)):
+        raise OSError(f"{path} is not whole")
+    return ctypes.CDLL(path)
+
+
+def compiler_identity() -> str:
+    """Return what changes when the compiler is replaced, "" where there is none."""
+    try:
+        return _identity(find_compiler())
+    except (BuildError, OSError):
+        return ""
 
 
 def find_compiler() -> str:

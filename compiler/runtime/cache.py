@@ -17,6 +17,7 @@ from pathlib import Path
 
 _ABANDONED_SECONDS = 3600
 _PREFIX = "building-"
+_DIGEST = sha256().digest_size
 
 
 def cache_directory() -> Path:
@@ -80,6 +81,46 @@ def cached_file(
         shutil.rmtree(room, ignore_errors=True)
         _sweep(directory)
     return path
+
+
+def keep(name: str, content: bytes) -> bool:
+    """Keep bytes for later processes; return whether there was room for them.
+
+    What was kept under that name before is replaced at once: a reader gets all of the
+    old or all of the new.
+
+    Args:
+        name: File name that starts with the key of the content.
+        content: What :func:`kept` will return.
+    """
+    directory = cache_directory()
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        room = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=directory))
+    except OSError:
+        return False
+    try:
+        (room / name).write_bytes(sha256(content).digest() + content)
+        (room / name).replace(directory / name)
+    except OSError:
+        return False
+    finally:
+        shutil.rmtree(room, ignore_errors=True)
+        _sweep(directory)
+    return True
+
+
+def kept(name: str) -> bytes | None:
+    """Return what was kept under a name; None where there is nothing whole.
+
+    Bytes that a crash of the machine cut short, or anything else changed, are nothing.
+    """
+    try:
+        content = (cache_directory() / name).read_bytes()
+    except OSError:
+        return None
+    digest, content = content[:_DIGEST], content[_DIGEST:]
+    return content if sha256(content).digest() == digest else None
 
 
 def _made_elsewhere(name: str, make: Callable[[Path], None]) -> Path:

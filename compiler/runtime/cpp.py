@@ -9,13 +9,16 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
+from pickle import PicklingError
 from typing import Any, Final
 
 import torch
 
 from compiler.ir.expression import Expression
 
-from .build import load_library
+from .build import kept_library, load_library
+from .cache import cache_directory
 
 FLAGS: Final = (
     "-std=c++17",
@@ -60,19 +63,23 @@ class Source:
 class CppKernel:
     """A compiled kernel; see :class:`compiler.runtime.built.Built`."""
 
-    __slots__ = ("_function", "parameters", "source", "symbols")
+    __slots__ = ("_function", "_library", "_text", "parameters", "source", "symbols")
 
-    def __init__(self, source: Source, function: Any) -> None:
+    def __init__(self, source: Source, function: Any, library: str = "") -> None:
         """Take a kernel's source and its entry point.
 
         Args:
             source: What was compiled.
             function: ctypes function of the entry point.
+            library: Path of its library; where it is in the cache, the kernel can be
+                pickled, and comes back in a process without a compiler.
         """
         pointers = [ctypes.c_void_p] * len(source.parameters)
         function.argtypes = [*pointers, *[ctypes.c_int64] * len(source.symbols)]
         function.restype = ctypes.c_int32
         self._function = function
+        self._library = Path(library)
+        self._text = source
         self.parameters = source.parameters
         self.symbols = source.symbols
         self.source = source.text
@@ -84,6 +91,14 @@ class CppKernel:
         A wrapper calls it directly; see :func:`raise_status`.
         """
         return self._function
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._library.parent != cache_directory():
+            raise PicklingError(
+                f"a library in {cache_directory()} was needed, {self._text.name} is in "
+                f"{self._library.parent}"
+            )
+        return kept_kernel, (self._text, self._library.name)
 
     def __call__(self, *arguments: Any) -> None:
         """Run the kernel on tensors, then sizes.
@@ -104,6 +119,20 @@ def raise_status(status: int) -> None:
     if status & 1:
         raise IndexError("index out of range in self")
     raise RuntimeError("ZeroDivisionError")
+
+
+def kept_kernel(source: Source, library: str) -> CppKernel:
+    """Return a kernel that an earlier process compiled.
+
+    Args:
+        source: What it was compiled from.
+        library: Name of its library's file in the cache.
+
+    Raises:
+        OSError: The library is not there, or not whole.
+    """
+    loaded = kept_library(library)
+    return CppKernel(source, getattr(loaded, source.entry), loaded._name)
 
 
 def load_kernels(prelude: str, sources: Sequence[Source]) -> dict[str, CppKernel]:
@@ -128,7 +157,9 @@ def load_kernels(prelude: str, sources: Sequence[Source]) -> dict[str, CppKernel
         with ThreadPoolExecutor(max(1, min(len(texts), os.cpu_count() or 1))) as pool:
             libraries = list(pool.map(load, texts))
     return {
-        source.name: CppKernel(source, getattr(library, source.entry))
+        source.name: CppKernel(
+            source, getattr(library, source.entry), str(library._name)
+        )
         for group, library in zip(groups, libraries, strict=True)
         for source in group
     }

@@ -76,6 +76,9 @@ class TritonKernel:
         self._launches: dict[tuple[int, bool], Callable[..., None]] = {}
         self._lock = Lock()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return TritonKernel, (self.printed,), {"interpret": self.interpret}
+
     @property
     def parameters(self) -> tuple[str, ...]:
         """Names of buffers, in the order of the call."""

@@ -61,6 +61,9 @@ class TunedKernel:
         self._timer = timer
         self._chosen: TritonKernel | None = None
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return TunedKernel, (tuple(self.plans),)
+
     @property
     def parameters(self) -> tuple[str, ...]:
         """Names of buffers, in the order of the call."""

@@ -40,6 +40,7 @@ class Wrapper:
         recipes: Name in the text -> how its value is found again: ``("kernel", name)``,
             ``("extern", operator)``, ``("runtime", name)``, or ``("value", value)``.
         origins: Line of the text -> the user's lines that it comes from.
+        kernels: Name -> what runs it.
     """
 
     source: str
@@ -47,6 +48,7 @@ class Wrapper:
     launches: int
     recipes: Mapping[str, tuple[str, Any]]
     origins: Mapping[int, str]
+    kernels: Mapping[str, Built]
 
     def explain(self, error: Exception) -> None:
         """Add to an error, raised by a call, where in the user's program it arose."""
@@ -83,7 +85,49 @@ def wrap(
     writer = _Writer(schedule, kernels)
     source = writer.text()
     run = function_of(source, writer.names, name)
-    return Wrapper(source, run, writer.launches, writer.recipes, writer.origins)
+    return Wrapper(
+        source, run, writer.launches, writer.recipes, writer.origins, kernels
+    )
+
+
+def rewrap(
+    source: str,
+    launches: int,
+    recipes: Mapping[str, tuple[str, Any]],
+    origins: Mapping[int, str],
+    kernels: Mapping[str, Built],
+    *,
+    name: str = "graph",
+) -> Wrapper:
+    """Return a wrapper from its text and the recipes of its names.
+
+    Args:
+        source: As :class:`Wrapper` has it, as all that follows.
+        launches: Number of kernels that a call launches.
+        recipes: Name in the text -> how its value is found.
+        origins: Line of the text -> the user's lines.
+        kernels: Name -> what runs it.
+        name: Of the file that a traceback shows.
+
+    Raises:
+        AttributeError: An operator is not registered any more.
+    """
+    names = {word: _found(recipe, kernels) for word, recipe in recipes.items()}
+    run = function_of(source, names, name)
+    return Wrapper(source, run, launches, recipes, origins, kernels)
+
+
+def _found(recipe: tuple[str, Any], kernels: Mapping[str, Built]) -> Any:
+    kind, value = recipe
+    if kind == "runtime":
+        return RUNTIME[value]
+    if kind == "extern":
+        return extern.quick(torch_api.overload_of(value))
+    if kind == "kernel":
+        built = kernels[value]
+        entry = getattr(built, "entry", None)
+        return built if entry is None else entry
+    return value
 
 
 def function_of(

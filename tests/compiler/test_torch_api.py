@@ -91,3 +91,19 @@ def test_nobody_else_touches_the_internals(repository: Path) -> None:
     assert not found
     assert INTERNALS.search("from torch._dynamo import config")
     assert INTERNALS.search("    torch._dynamo.reset()")
+
+
+def test_sizes_are_text_and_guards_are_counted() -> None:
+    a, b = captured_sizes((6, 4))
+    assert torch_api.symbolic_text(a * 2) == f"2*{torch_api.symbolic_text(a)}"
+    assert torch_api.symbolic_text(3) == "3"
+    before = torch_api.guard_count([a])
+    assert torch_api.guard_count([b]) == before and torch_api.guard_count([3]) == 0
+    assert a > b
+    assert torch_api.guard_count([a]) > before
+
+
+def test_operators_that_take_graphs_have_names() -> None:
+    assert torch_api.higher_order_of("cond") is torch.ops.higher_order.cond
+    with pytest.raises(AttributeError):
+        torch_api.higher_order_of("no_such_operator")

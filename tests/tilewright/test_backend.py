@@ -32,6 +32,11 @@ torch.testing.assert_close(got, w.grad)
 print("right")
 """
 
+COUNTING = """
+from compiler.frontend.graph_cache import COUNTS
+print(dict(COUNTS))
+"""
+
 
 def run_child(
     program: str, cache: Path, repository: Path, **variables: str
@@ -125,6 +130,22 @@ def test_a_second_process_builds_nothing(tmp_path: Path, repository: Path) -> No
     second = run_child(PROGRAM, tmp_path / "cache", repository, CXX=compiler)
     assert second.stdout == "right\n", second.stderr
     assert log.read_text().count("built") == count
+
+
+@pytest.mark.slow
+def test_a_second_process_needs_no_compiler(tmp_path: Path, repository: Path) -> None:
+    program = PROGRAM + COUNTING
+    first = run_child(program, tmp_path / "cache", repository)
+    assert first.stdout == "right\n{'stored': 2}\n", first.stderr
+    nowhere = {"PATH": str(tmp_path), "CXX": ""}
+    second = run_child(program, tmp_path / "cache", repository, **nowhere)
+    assert second.stdout == "right\n{'found': 2}\n", second.stderr
+    assert "FallbackWarning" not in second.stderr
+    for entry in (tmp_path / "cache").glob("*.graph"):
+        entry.write_bytes(entry.read_bytes()[:-9])
+    third = run_child(program, tmp_path / "cache", repository, **nowhere)
+    assert third.stdout == "right\n{'not kept': 2}\n", third.stderr
+    assert "FallbackWarning" in third.stderr and "C++ compiler" in third.stderr
 
 
 @pytest.mark.slow

@@ -5,7 +5,12 @@ from pathlib import Path
 import pytest
 
 from compiler.errors import BuildError
-from compiler.runtime.build import find_compiler, load_library
+from compiler.runtime.build import (
+    compiler_identity,
+    find_compiler,
+    kept_library,
+    load_library,
+)
 
 SOURCE = 'extern "C" int seven() { return 7; }'
 
@@ -73,3 +78,19 @@ def test_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CXX", "/nowhere/g++")
     with pytest.raises(BuildError, match="CXX='/nowhere/g\\+\\+' is not on the PATH"):
         find_compiler()
+
+
+def test_a_library_is_found_by_its_name_without_a_compiler(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = Path(load_library("seven", SOURCE.replace("seven", "kept"))._name)
+    assert compiler_identity()
+    monkeypatch.setenv("CXX", "/nowhere/g++")
+    assert compiler_identity() == ""
+    assert kept_library(path.name).kept() == 7
+    with pytest.raises(OSError):
+        kept_library("missing.so")
+    whole = path.read_bytes()
+    (directory / "cut.so").write_bytes(whole[:-40])
+    with pytest.raises(OSError, match="not whole"):
+        kept_library("cut.so")

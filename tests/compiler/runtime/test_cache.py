@@ -9,7 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from compiler.runtime.cache import cache_directory, cached_file, content_key
+from compiler.runtime.cache import (
+    cache_directory,
+    cached_file,
+    content_key,
+    keep,
+    kept,
+)
 
 
 @pytest.fixture
@@ -131,3 +137,51 @@ def test_concurrent_and_killed_writers(directory: Path, repository: Path) -> Non
     codes = [writer.wait(timeout=60) for writer in writers]
     assert codes[1::2] == [0, 0, 0, 0] and set(codes[::2]) <= {0, 9}
     assert len((directory / "k").read_text()) == 2000
+
+
+def test_what_is_kept_is_whole_or_nothing(directory: Path) -> None:
+    assert kept("k") is None
+    assert keep("k", b"content") and kept("k") == b"content"
+    assert keep("k", b"") and kept("k") == b""
+    assert [path.name for path in directory.iterdir()] == ["k"]
+    keep("k", b"content")
+    whole = (directory / "k").read_bytes()
+    for damaged in (whole[:-1], whole + b"x", b"", whole[:7], whole[::-1]):
+        (directory / "k").write_bytes(damaged)
+        assert kept("k") is None
+
+
+def test_where_nothing_can_be_kept(
+    monkeypatch: pytest.MonkeyPatch, directory: Path, tmp_path: Path
+) -> None:
+    directory.mkdir()
+    (directory / "k").mkdir()  # cannot be replaced by a file
+    assert not keep("k", b"content") and kept("k") is None
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("TILEWRIGHT_CACHE", str(tmp_path / "file" / "below"))
+    assert not keep("k", b"content") and kept("k") is None
+
+
+def test_writers_of_one_name_leave_one_of_them_whole(
+    directory: Path, repository: Path
+) -> None:
+    """Six processes keep one name at once, two are killed between write and rename."""
+    script = textwrap.dedent("""
+        import os, sys
+        from pathlib import Path
+        from compiler.runtime.cache import keep, kept
+        if sys.argv[1] == "die":
+            Path.replace = lambda *args: os._exit(9)
+        for _ in range(50):
+            keep("k", sys.argv[1].encode() * 20000)
+            assert kept("k")[:4] in (b"one!", b"two!")
+    """)
+    environment = {**os.environ, "PYTHONPATH": str(repository)}
+    keep("k", b"one!")
+    writers = [
+        subprocess.Popen([sys.executable, "-c", script, fate], env=environment)
+        for fate in ("one!", "die", "two!") * 2
+    ]
+    codes = [writer.wait(timeout=60) for writer in writers]
+    assert codes == [0, 9, 0] * 2
+    assert kept("k") in (b"one!" * 20000, b"two!" * 20000)

@@ -1,6 +1,8 @@
 """Loading kernels: cost of a call, statuses."""
 
+import pickle
 import time
+from pathlib import Path
 
 import pytest
 import torch
@@ -44,3 +46,24 @@ def test_a_call_costs_microseconds() -> None:
         best = min(best, time.perf_counter() - start)
     assert o.item() == 1
     assert best < 20e-6
+
+
+def test_a_kernel_is_pickled_by_the_name_of_its_library(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TILEWRIGHT_CACHE", str(tmp_path))
+    text = (
+        _TEXT.replace(", i64 n", "").replace("n > 100", "false").replace("< n", "< 1")
+    )
+    source = Source("add", "k_add", text, ("x", "o"), ())
+    content = pickle.dumps(load_kernels(_HEAD, [source])["add"])
+    monkeypatch.setenv("CXX", "/nowhere/g++")
+    kernel = pickle.loads(content)
+    x, o = torch.ones(1), torch.zeros(1)
+    kernel(x, o)
+    assert o.item() == 2 and kernel.parameters == ("x", "o")
+    monkeypatch.setenv("TILEWRIGHT_CACHE", str(tmp_path / "other"))
+    with pytest.raises(pickle.PicklingError, match="other"):
+        pickle.dumps(kernel)
+    with pytest.raises(OSError):
+        pickle.loads(content)

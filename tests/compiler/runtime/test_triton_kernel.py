@@ -1,5 +1,6 @@
 """Printed kernels as callables: what is compiled, what is refused, what is launched."""
 
+import pickle
 from collections.abc import Sequence
 from typing import Any
 
@@ -85,3 +86,10 @@ def test_a_kernel_runs_on_the_current_stream() -> None:
     doubled(index(1000))(a, out)
     assert torch.equal(out, a * 2)
     doubled(index(999))(a[1:], out[1:])
+
+
+def test_a_kernel_is_pickled_by_its_text() -> None:
+    kernel = pickle.loads(pickle.dumps(doubled(symbol("n"), interpret=True)))
+    a, out = torch.randn(5), torch.zeros(5)
+    kernel(a, out, 5)
+    assert torch.equal(out, a * 2) and kernel.symbols[0] is symbol("n")

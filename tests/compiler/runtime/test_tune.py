@@ -1,5 +1,6 @@
 """The choice among plans, with times made up."""
 
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 
@@ -79,3 +80,8 @@ def test_plans_that_do_not_run_are_passed_over() -> None:
 
     with pytest.raises(RuntimeError, match="none of"):
         TunedKernel(made, timer=timer)(torch.randn(500), torch.empty(500))
+
+
+def test_plans_are_pickled_and_timed_again() -> None:
+    made = pickle.loads(pickle.dumps(TunedKernel(plans())))
+    assert [plan.source for plan in made.plans] == [plan.source for plan in plans()]

@@ -11,7 +11,7 @@ from compiler.ir.expression import Expression, make
 from compiler.ir.index import digit, floordiv, index, mul, symbol
 from compiler.ir.kernel import Allocate, Free, Kernel, Schedule, Store
 from compiler.ir.node import Alias, Axis, Buffer, Extern, Reference
-from compiler.runtime.wrapper import Wrapper, wrap
+from compiler.runtime.wrapper import Wrapper, rewrap, wrap
 
 aten = torch.ops.aten
 S = symbol("s0")
@@ -231,3 +231,14 @@ def test_an_error_names_the_users_line() -> None:
         made.run([torch.ones(1), torch.tensor([1])])
     made.explain(caught.value)
     assert caught.value.__notes__ == ["compiled from model.py:8 (forward)"]
+
+
+def test_a_wrapper_is_made_again_from_its_recipes() -> None:
+    call = Extern((array("y", (2,)),), aten.sin.default, (Reference("x"),), {})
+    made = wrapped(Schedule((array("x", (2,)),), (call,), ("y",)))
+    again = rewrap(made.source, made.launches, made.recipes, made.origins, made.kernels)
+    x = torch.randn(2)
+    assert torch.equal(again.run([x])[0], x.sin())
+    gone = {word: ("extern", "aten.no_such.default") for word in made.recipes}
+    with pytest.raises(AttributeError):
+        rewrap(made.source, made.launches, gone, made.origins, made.kernels)
