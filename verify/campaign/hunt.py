@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings, target
 from hypothesis import strategies as st
 from hypothesis.errors import HypothesisWarning
 
-from verify.strategies.programs import FAMILIES, Program, programs
+from verify.strategies.programs import FAMILIES, Program, functions, programs
 from verify.strategies.programs.program import targets
 
 from .case import Case
@@ -35,6 +35,11 @@ CONFIRMATIONS = 2
 """Fresh processes in which a find has to fail again."""
 
 
+KINDS = ("tensors", "capture")
+"""What is drawn: operators on tensors, or Python around them that a compiler has to
+capture, whose side effects count."""
+
+
 @dataclass(frozen=True, slots=True)
 class Campaign:
     """What to hunt, where, and for how long.
@@ -51,6 +56,7 @@ class Campaign:
         dynamic: Whether sizes are compiled as symbols.
         per_process: Programs after which the subject gets a fresh process.
         max_programs: A worker stops after so many, None for no limit.
+        programs: Key of :data:`KINDS`.
     """
 
     subject: str
@@ -64,6 +70,7 @@ class Campaign:
     dynamic: bool = False
     per_process: int = 200
     max_programs: int | None = None
+    programs: str = "tensors"
 
 
 @dataclass
@@ -77,7 +84,7 @@ class Tally:
         pairs: Distinct pairs of neighbouring operations that were run.
         symptoms: How failures showed themselves -> failures.
         seconds: Time spent [seconds].
-        features: Kind of program (gradients, modules, sizes) -> programs.
+        features: Kind of program (gradients, objects, ...) -> programs.
     """
 
     programs: int = 0
@@ -162,7 +169,11 @@ def _batch(
     tally: Tally,
     deadline: float,
 ) -> None:
-    strategy = programs(campaign.max_operations, campaign.families)
+    strategy = (
+        functions(campaign.max_operations)
+        if campaign.programs == "capture"
+        else programs(campaign.max_operations, campaign.families)
+    )
     seen: set[str] = set()
 
     @seed(number)
@@ -205,8 +216,8 @@ def _features(program: Program) -> list[str]:
     """Return what kinds of program a program is of."""
     kinds = {
         "gradients": program.gradients,
-        "modules": bool(program.objects),
-        "several sizes": program.calls > 1,
+        "objects": bool(program.objects),
+        "several calls": program.calls > 1,
         "random": bool(program.random_places()),
         "writes": any(not targets(line) for line in program.lines),
         "strided": any(not spec.is_plain for spec in program.inputs.values()),

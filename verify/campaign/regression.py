@@ -203,7 +203,7 @@ def _inputs(case: Case, specs: Mapping[str, TensorSpec], number: int) -> list[st
         if spec.requires_grad:
             lines.append(f"    {key}.requires_grad_()")
     for key, text in case.program.objects.items():
-        lines.append(f"    {key} = {text}")
+        lines.append(f"    {key} = {text.replace('CALL', str(number))}")
     names = ", ".join([*specs, *case.program.objects])
     return [*lines, f"    return [{names}]", "", ""]
 

@@ -1,6 +1,8 @@
 """Make a failing program small: fewer lines, fewer results, plainer inputs."""
 
+import ast
 import re
+import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
@@ -45,8 +47,10 @@ def _smaller(program: Program) -> Iterator[Program]:
             if found is not None:
                 yield _pruned(found)
         size //= 2
+    yield from _plainer(program)
     yield from _cut(program)
     yield from _bypassed(program)
+    yield from _inside(program)
     if len(program.returns) > 1:
         for name in program.returns:
             yield replace(program, returns=(name,))
@@ -58,6 +62,68 @@ def _smaller(program: Program) -> Iterator[Program]:
     for name, spec in program.inputs.items():
         for simpler in _simpler(spec):
             yield replace(program, inputs={**program.inputs, name: simpler})
+
+
+def _plainer(program: Program) -> Iterator[Program]:
+    """Drop further calls, gradients, and objects that nothing names."""
+    for number in range(len(program.others)):
+        rest = (*program.others[:number], *program.others[number + 1 :])
+        yield replace(program, others=rest)
+    if program.others:
+        # the call that fails may be a later one, on its own
+        yield replace(program, inputs=program.others[-1], others=())
+    if program.gradients:
+        plain = {
+            name: replace(spec, requires_grad=False)
+            for name, spec in program.inputs.items()
+        }
+        yield replace(program, gradients=False, inputs=plain)
+    text = "\n".join([*program.lines, *program.returns])
+    unused = [name for name in program.objects if not re.search(rf"\b{name}\b", text)]
+    for names in ([unused] if len(unused) > 1 else []) + [[name] for name in unused]:
+        kept = {k: v for k, v in program.objects.items() if k not in names}
+        yield replace(program, objects=kept)
+
+
+def _inside(program: Program) -> Iterator[Program]:
+    """Leave text out of statements that go over several lines.
+
+    What is no Python any more fails in another way, and is not taken.
+    """
+    for number, line in enumerate(program.lines):
+        rows = line.split("\n")
+        for row in range(len(rows) - 1, -1, -1) if len(rows) > 1 else ():
+            if not rows[row].strip() or not (rows[:row] + rows[row + 1 :]):
+                continue
+            for text in _shorter(rows, row):
+                lines = (*program.lines[:number], text, *program.lines[number + 1 :])
+                smaller = replace(program, lines=lines)
+                if _is_python(smaller):
+                    yield smaller
+
+
+def _shorter(rows: list[str], row: int) -> Iterator[str]:
+    """Leave a row out with its block, alone, or take its block in its place."""
+    indent = len(rows[row]) - len(rows[row].lstrip())
+    end = row + 1
+    while end < len(rows) and (
+        not rows[end].strip() or len(rows[end]) - len(rows[end].lstrip()) > indent
+    ):
+        end += 1
+    if rows[:row] or rows[end:]:
+        yield "\n".join([*rows[:row], *rows[end:]])
+    if end > row + 1:
+        block = "\n".join(rows[row + 1 : end])
+        moved = textwrap.indent(textwrap.dedent(block), " " * indent)
+        yield "\n".join([*rows[:row], *moved.split("\n"), *rows[end:]])
+
+
+def _is_python(program: Program) -> bool:
+    try:
+        ast.parse(program.source)
+    except SyntaxError:
+        return False
+    return True
 
 
 def _cut(program: Program) -> Iterator[Program]:

@@ -33,3 +33,20 @@ def test_shrinking_leaves_the_line_at_fault(
     assert small.lines == ("v2 = torch.sin(x0)",)
     assert small.inputs["x0"].is_plain
     assert small.inputs["x0"].dtype == torch.float32
+
+
+def test_gradients_calls_objects_and_blocks_are_left_out() -> None:
+    spec = TensorSpec((4,), (1,), 0, torch.float32, requires_grad=True)
+    loop = "for n in range(3):\n    v0 = x0 + n\n    s0.append(n)\n    x0.sin()"
+    program = Program(
+        {"x0": spec},
+        ("s0.append(9)", loop),
+        ("x0",),
+        ("append", "for_range"),
+        {"s0": "[CALL]", "o0": "Box(x0, 1)", "m0": "filled(torch.nn.PReLU())"},
+        ({"x0": spec},),
+        gradients=True,
+    )
+    small = shrink(program, lambda one: "x0.sin()" in one.source)
+    assert small.lines == ("x0.sin()",)
+    assert small.calls == 1 and not small.gradients and not small.objects

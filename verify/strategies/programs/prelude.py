@@ -97,5 +97,6 @@ def prelude(text: str) -> str:
         for name, snippet in SNIPPETS.items()
         if re.search(rf"\b{name}\b", text)
         or (name == "STATE" and "fresh_state" in text)
+        or (name == "Box" and "dataclasses" in text)
     ]
     return "".join(snippet + "\n\n" for snippet in needed)

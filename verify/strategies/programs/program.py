@@ -28,7 +28,8 @@ class Program:
         returns: Names that it returns.
         operations: Names of the rows of the operation table, one for each statement.
         objects: Parameters after the tensors -> expression that builds a fresh one: a
-            module with its parameters, a list, a dict.
+            module with its parameters, a list, a dict. ``CALL`` in it stands for the
+            number of the call.
         others: Tensors of further calls of the same compiled function, of other sizes.
         gradients: Whether gradients of the results are compared too.
     """
@@ -77,7 +78,7 @@ class Program:
         made: list[Any] = [spec.build(device) for spec in specs.values()]
         room = _room(self.source)
         for text in self.objects.values():
-            value = eval(text, room)
+            value = eval(text.replace("CALL", str(call)), room)
             if device != "cpu" and isinstance(value, torch.nn.Module):
                 value = value.to(device)
             made.append(value)

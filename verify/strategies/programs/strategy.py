@@ -163,12 +163,13 @@ def resized(spec: TensorSpec, sizes: Mapping[int, int]) -> TensorSpec:
     return replace(spec, shape=shape, strides=strides)
 
 
-def runs(program: Program) -> bool:
-    """Return whether eager mode runs the program, its gradients included."""
+def runs(program: Program, call: int = 0) -> bool:
+    """Return whether eager mode runs a call of the program, gradients included."""
     from verify.oracle.outcome import outcome
 
     with contextlib.suppress(Exception):
-        outcome(program.function(), program.build(), gradients=program.gradients)
+        given = program.build(call=call)
+        outcome(program.function(), given, gradients=program.gradients)
         return True
     return False
 
