@@ -299,7 +299,8 @@ def _module(emitter: Emitter, kernel: Kernel) -> Printed:
     for size in leaves("symbol", emitter.plan.grid):
         emitter.symbol(size)  # the launch needs it, even if no line does
     # the number at the end tells equal kernels of a graph apart
-    function = identifier(re.sub(r"(_\d+)+$", "", kernel.name), set())
+    # what the kernel calls keeps its name
+    function = identifier(re.sub(r"(_\d+)+$", "", kernel.name), set(vars(library)))
     parameters = tuple(emitter.pointers)
     symbols = tuple(emitter.symbols)
     names = [*emitter.pointers.values(), *emitter.symbols.values()]

@@ -186,6 +186,8 @@ def programs_of(plan: Plan) -> dict[Expression, Expression]:
     independent = plan.independent
     extents = [axis.extent for axis in plan.programs]
     extents += [axis.blocks for axis in independent]
+    # no program runs where an extent is 0: any place will do
+    extents = [index(1) if constant_value(e) == 0 else e for e in extents]
     places = unflatten(digit("program"), extents) if extents else []
     names = [axis.digit for axis in plan.programs]
     names += [block_of(axis) for axis in independent]
