@@ -474,3 +474,62 @@ def unflattener(text: str) -> Callable[[list[Any]], Any]:
 def transforms_are_active() -> bool:
     """Tell whether the caller runs inside a transform of ``torch.func``."""
     return bool(torch._C._are_functorch_transforms_active())
+
+
+def aten_graph(
+    function: Callable[..., Any], shapes: Sequence[Sequence[Any]]
+) -> tuple[fx.Graph, dict[str, Any], list[sympy.Basic]]:
+    """Return the ATen operations that a function of float64 tensors runs.
+
+    Nothing is computed: the tensors have no data, and symbols as extents.
+
+    Args:
+        function: Takes as many tensors as there are shapes.
+        shapes: Numbers, or keys of any other kind: one symbol for each.
+
+    Returns:
+        The graph; name of a symbol -> its key; and what PyTorch took for granted of the
+        symbols, beyond that they are not negative: the graph is right where it holds.
+    """
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    environment = symbolic_shapes.ShapeEnv()
+    extents: dict[Any, Any] = {}
+    names: dict[str, Any] = {}
+    for key in (one for shape in shapes for one in shape):
+        if isinstance(key, int) or key in extents:
+            continue
+        with environment.ignore_fresh_unbacked_symbols():
+            extents[key] = made = environment.create_unbacked_symint()
+        symbolic_shapes._constrain_range_for_size(made)
+        names[str(made.node.expr)] = key
+    with FakeTensorMode(shape_env=environment):
+        tensors = [
+            torch.empty([extents.get(key, key) for key in shape], dtype=torch.float64)
+            for shape in shapes
+        ]
+    aten = torch.ops.aten
+    table = core_decompositions() | decompositions_of(
+        [
+            aten.native_layer_norm,
+            aten.native_group_norm,
+            aten._fused_rms_norm,
+            aten.gelu,
+            aten.silu,
+            aten.leaky_relu,
+            aten.mse_loss,
+            aten.softplus,
+            aten.tril,
+            aten.triu,
+        ]
+    )
+    whole = (aten._softmax, aten._log_softmax, aten.logsumexp, aten.var, aten.var_mean)
+    for packet in whole:  # they branch on sizes
+        for name in packet.overloads():
+            table.pop(getattr(packet, name), None)
+    traced = make_fx(function, decomposition_table=table, tracing_mode="symbolic")
+    module = traced(*tensors)
+    conditions = [guard.expr for guard in environment.guards]
+    for group in environment.deferred_runtime_asserts.values():
+        conditions += [one.expr for one in group]
+    return module.graph, names, conditions

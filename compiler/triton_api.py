@@ -193,6 +193,7 @@ def ttir_text(
     constants: Mapping[str, Any],
     *,
     divisible: Mapping[str, int] | None = None,
+    checks: bool = False,
     arch: int = 90,
 ) -> str:
     """Compile to Triton's first level, TTIR, and return its text with locations.
@@ -204,6 +205,7 @@ def ttir_text(
         signature: Parameter name -> type in Triton's spelling (``"*fp32"``, ``"i32"``).
         constants: Parameter name -> value of each ``tl.constexpr``.
         divisible: Parameter name -> number that the launcher promises to divide it.
+        checks: Whether ``tl.device_assert`` stops the kernel; otherwise it is left out.
         arch: Compute capability times ten.
     """
     from triton._C.libtriton import ir
@@ -226,7 +228,8 @@ def ttir_text(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # 3.9 advises on options that are not used
         backend = make_backend(target)
-        options = backend.parse_options({})
+        given = {"debug": True, "sanitize_overflow": False} if checks else {}
+        options = backend.parse_options(given)
         stages: dict[str, Any] = {}
         backend.add_stages(stages, options, source.language)
         context = ir.context()

@@ -23,8 +23,9 @@ from .setting import AXES, Setting
 CAPS: tuple[int | None, ...] = (8, 64, 512, 8192, 2**20, None)
 """Largest sizes that are tried, smallest first: a small launch is easier to read."""
 
-MOST_LAUNCHES = 8
+MOST_LAUNCHES = 10
 MOST_PROGRAMS = 64
+FEW = 6
 MOST_ELEMENTS = 1 << 14
 
 
@@ -52,10 +53,12 @@ class Candidate:
         """Return the program ids; of the second copy with ``mark``."""
         found = {}
         for axis, pid in setting.program.pids.items():
-            name = f"{pid.args[0]}{mark}"
-            found[axis] = next(
-                (v for t, v in self.values.items() if t.args[0] == name), 0
-            )
+            known = {str(t.args[0]): v for t, v in self.values.items() if t.args}
+            here = {
+                node: int(known.get(f"{node.args[0]}{mark}", 0))
+                for node in symbols_of(pid)
+            }
+            found[axis] = int(value_at(pid, here))
         return found
 
 
@@ -411,13 +414,19 @@ def small_launches(setting: Setting, name: str) -> Iterator[Candidate]:
         + [at_most(constant(low), extent) for extent in memory.shape]
         for low, cap in ((1, 8), (2, 40), (5, 80), (17, 200))
     ]
-    # sizes near a block, and beyond, show what a second iteration does
-    for low, high in ((block // 2 + 1, block), (block + 1, 2 * block + 9)):
-        tries += [
-            [at_most(constant(low), s), at_most(s, constant(high))]
-            for s in symbols
-            if s.high is None or s.high >= low
-        ]
+    # sizes beyond a block, and near one, show what a second iteration does
+    beyond = block + block // 2 + 1
+    for low, high in ((beyond, 2 * block + 9), (block // 2 + 1, block)):
+        for s in symbols:
+            if s.high is not None and s.high < low:
+                continue
+            near = [at_most(constant(low), s), at_most(s, constant(high))]
+            others = [t for t in symbols if t is not s]
+            few = [at_most(t, constant(FEW)) for t in others]
+            some = [at_most(constant(FEW // 2), t) for t in others]
+            tries.append([*near, *few, *some])
+            if setting.ask(tries[-1], 0.5) is False:
+                tries[-1] = near
     launches = 0
     for limits in tries:
         limits.append(at_most(memory.size, constant(MOST_ELEMENTS)))

@@ -43,7 +43,7 @@ def bounds(setting: Setting) -> Iterator[Finding]:
                 )
                 yield Finding("in_bounds", text, source, Unknown(reason))
                 continue
-            reach = (access.guard, access.mask, condition)
+            reach = (access.guard, access.mask, access.asserted, condition)
             outside = [
                 x
                 for x in (less(offset, ZERO), at_most(memory.size, offset))
@@ -87,7 +87,8 @@ def wraps(setting: Setting) -> Iterator[Finding]:
         source = setting.program.source_of(access.operation)
         promises: list[Promise] = list(promises_of(access.guard, (), covered))
         promises += promises_of(access.mask, (access.guard,), covered)
-        where = (access.guard, access.mask)
+        promises += promises_of(access.asserted, (access.guard, access.mask), covered)
+        where = (access.guard, access.mask, access.asserted)
         for _, offset, condition in placed(access):
             promises += promises_of(condition, where, covered)
             promises += promises_of(offset, (*where, condition), covered)

@@ -16,6 +16,7 @@ difference refutes, agreement proves nothing, and stays open.
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,7 @@ from .confirm import (
 )
 from .equality import not_equal
 from .finding import Counterexample, Finding
+from .folds import folds_equal
 from .setting import AXES, Setting
 from .traced import NotTracedError, inputs_of
 
@@ -184,7 +186,7 @@ def _equal(setting: Setting, a: Term, b: Term, where: tuple[Term, ...]) -> bool:
                 if taken is not None:
                     return _equal(setting, taken, other, where)
         if a.kind == b.kind == "opaque" and a.args[0] == b.args[0] == "fold":
-            return _folds_equal(setting, a, b, where)
+            return folds_equal(a, b, where, partial(_equal, setting))
     if a.sort != b.sort or a.sort not in (INT, "bool", "pointer"):
         return _pieces_equal(setting, a, b, where)
     if a.sort == "pointer":
@@ -210,22 +212,6 @@ def _without_choice(
         found = other
         return found
     return None
-
-
-def _folds_equal(setting: Setting, a: Term, b: Term, where: tuple[Term, ...]) -> bool:
-    """Whether two folds combine the same elements."""
-    if a.args[1] != b.args[1]:
-        return False
-    shared = symbol("folded", 0, None)
-    one, other = (substitute_all(x.args[3:], x.args[2], shared) for x in (a, b))
-    if not _equal(setting, one[0], other[0], where):
-        return False
-    return _equal(setting, one[1], other[1], (*where, one[0]))
-
-
-def substitute_all(parts: tuple[Term, ...], old: Term, new: Term) -> list[Term]:
-    """Return terms with one symbol replaced."""
-    return [substitute(part, {old: new}) for part in parts]
 
 
 def _pieces_equal(setting: Setting, a: Term, b: Term, where: tuple[Term, ...]) -> bool:
@@ -395,7 +381,8 @@ def floating(memory: GuardedMemory, setting: Setting) -> GuardedMemory:
         held = inner(buffer, offsets)
         if buffer in setting.floats:
             index = np.asarray(offsets).astype(float)
-            return np.sin(index * 12.9898 + len(buffer)) * 1.7 + 0.3
+            waves = np.sin(index * 12.9898 + len(buffer)) * 1.7 + 0.3
+            return waves + index % 127 / 40  # later ones tend to be larger
         return held
 
     return GuardedMemory(memory.sizes, initial)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from verify.symbolic.polynomial import same
 from verify.symbolic.terms import (
     BOOL,
     ONE,
@@ -25,29 +26,15 @@ from verify.symbolic.terms import (
     symbol,
 )
 
+from .folds import folded
+from .reals import number, operation
 from .setting import Memory
 
-FLOAT = "f32"
 Coordinates = tuple[Term, ...]
 
 
 class NotTracedError(Exception):
     """The function does something without a meaning here; says what."""
-
-
-def operation(name: str, *parts: Term) -> Term:
-    """Return a float operation as the evaluation of TTIR writes it."""
-    return opaque(VALUE, name, ("", FLOAT, *parts))
-
-
-def number(value: float) -> Term:
-    """Return a float constant."""
-    return opaque(VALUE, "constant", (repr(float(value)), FLOAT))
-
-
-def folded(name: str, bound: Term, condition: Term, body: Term) -> Term:
-    """Return the combination of ``body`` over all ``bound`` where a condition holds."""
-    return opaque(VALUE, "fold", (name, bound, condition, body))
 
 
 class Stand:
@@ -107,7 +94,7 @@ class Stand:
         def at(place: Coordinates) -> Term:
             rest = place[axis + 1 :] if keepdim else place[axis:]
             source = (*place[:axis], bound, *rest)
-            return folded(name, bound, inside, self.at(source))
+            return folded(name, (bound,), inside, self.at(source))
 
         shape = list(self.shape)
         shape[axis : axis + 1] = [ONE] if keepdim else []
@@ -254,7 +241,17 @@ def _apply(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Stand:
         meaning = choose
     else:
         raise NotTracedError(f"torch.{name}")
-    parts = [one if isinstance(one, Stand) else _constant(one) for one in args]
+    return pointwise(
+        meaning, [one if isinstance(one, Stand) else _constant(one) for one in args]
+    )
+
+
+def pointwise(meaning: Callable[..., Term], parts: Sequence[Stand]) -> Stand:
+    """Apply an operation to elements, with broadcasting.
+
+    Raises:
+        NotTracedError: extents are not known to be equal.
+    """
     rank = max(part.ndim for part in parts)
     shape = []
     for dim in range(rank):
@@ -264,8 +261,8 @@ def _apply(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Stand:
             if dim - rank + part.ndim >= 0
         ]
         wide = [extent for extent in extents if extent is not ONE]
-        if any(extent is not wide[0] for extent in wide):
-            raise NotTracedError(f"{name} of extents {wide} that may differ")
+        if any(not same(extent, wide[0]) for extent in wide):
+            raise NotTracedError(f"an operation on extents {wide} that may differ")
         shape.append(wide[0] if wide else ONE)
 
     def at(place: Coordinates) -> Term:

@@ -8,6 +8,7 @@ with the condition under which it happens.
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from verify.mlir import (
     Block,
@@ -56,6 +57,23 @@ class UnsupportedError(Exception):
     """An operation has no meaning here; carries what and where."""
 
 
+@dataclass(frozen=True, slots=True)
+class Assertion:
+    """A condition on lanes; where it does not hold the program ends.
+
+    Attributes:
+        lanes: Coordinates in the block that is tested.
+        condition: What holds afterwards.
+        guard: Under which it was reached.
+        loops: Iteration numbers of the loops around it.
+    """
+
+    lanes: tuple[Term, ...]
+    condition: Term
+    guard: tuple[Term, ...]
+    loops: tuple[Term, ...]
+
+
 class Machine:
     """State of an evaluation.
 
@@ -66,6 +84,7 @@ class Machine:
         loops: Iteration numbers of the loops around it.
         written: Buffers that have been stored to before.
         recording: Whether accesses are noted; not while a loop's form is sought.
+        assertions: What was asserted so far.
     """
 
     def __init__(
@@ -74,8 +93,10 @@ class Machine:
         function: Function,
         buffers: Buffers,
         scalars: Mapping[str, Term],
+        programs: Mapping[str, Term] | None = None,
     ) -> None:
         self.module = module
+        self.program_ids = programs or {}
         self.program = Program(module, function.name)
         self.buffers = buffers
         self.environment: dict[str, Value] = {}
@@ -83,6 +104,7 @@ class Machine:
         self.loops: tuple[Term, ...] = ()
         self.written: dict[str, int] = {}
         self.recording = True
+        self.assertions: list[Assertion] = []
         self.calls = 0
         self.numbers: dict[str, int] = {}
         self._load_arguments(function, scalars)
@@ -205,9 +227,9 @@ class Machine:
         return typed(kind, at)
 
     def program_id(self, axis: str) -> Term:
-        """Return the symbol of a program id."""
+        """Return a program id: a symbol, or what the caller has for it."""
         if axis not in self.program.pids:
-            pid = symbol(f"pid_{axis}", 0, MAX_PROGRAMS)
+            pid = self.program_ids.get(axis, symbol(f"pid_{axis}", 0, MAX_PROGRAMS))
             self.program.pids[axis] = pid
         return self.program.pids[axis]
 
@@ -262,6 +284,19 @@ class Machine:
                 element=pointee_of(where.element),
                 operation=operation,
                 order=self.number("access"),
+                asserted=self.asserted(lanes),
+            )
+        )
+
+    def asserted(self, lanes: tuple[Term, ...]) -> Term:
+        """Return what assertions that were passed say of the lanes of a block."""
+        return conjoin(
+            *(
+                one.condition
+                for one in self.assertions
+                if one.lanes in (lanes, ())
+                and one.guard == self.guard[: len(one.guard)]
+                and one.loops == self.loops[: len(one.loops)]
             )
         )
 
@@ -312,6 +347,7 @@ def evaluate(
     name: str | None = None,
     buffers: Mapping[str, str] | None = None,
     scalars: Mapping[str, Term] | None = None,
+    programs: Mapping[str, Term] | None = None,
 ) -> Program:
     """Evaluate a kernel of a module.
 
@@ -321,6 +357,7 @@ def evaluate(
         buffers: Pointer parameter -> name of its buffer, where two parameters share
             one; default each has its own.
         scalars: Integer parameter -> its value; default a symbol of its type's range.
+        programs: Axis -> program id; default a symbol.
 
     Returns:
         The program; what has no meaning here is in ``unsupported``, or stands in the
@@ -332,7 +369,7 @@ def evaluate(
     from .control import run_function
 
     function = function_of(module, name)
-    machine = Machine(module, function, buffers or {}, scalars or {})
+    machine = Machine(module, function, buffers or {}, scalars or {}, programs)
     with deep_recursion():
         try:
             run_function(machine, function)

@@ -31,6 +31,7 @@ from verify.symbolic.terms import (
 from .elementwise import constant_term
 from .machine import (
     PROGRAM,
+    Assertion,
     Handler,
     Machine,
     UnsupportedError,
@@ -43,6 +44,7 @@ from .tensor import (
     Descriptor,
     Tensor,
     Value,
+    lanes_of,
     pointwise,
     range_of,
     scalar,
@@ -147,6 +149,19 @@ def _atomic(
 def _no_effect(
     machine: Machine, operation: Operation, operands: Sequence[Value]
 ) -> Sequence[Value]:
+    return []
+
+
+def _assert(
+    machine: Machine, operation: Operation, operands: Sequence[Value]
+) -> Sequence[Value]:
+    """``tt.assert`` ends the program where a lane fails, before what comes after."""
+    tested = machine.tensor(operands[0], operation)
+    if machine.recording:
+        lanes = lanes_of(tested.shape)
+        machine.assertions.append(
+            Assertion(lanes, tested.term(), machine.guard, machine.loops)
+        )
     return []
 
 
@@ -357,7 +372,7 @@ MEMORY: dict[str, Handler] = {
     "tt.descriptor_load": _descriptor_load,
     "tt.descriptor_store": _descriptor_store,
     "tt.print": _no_effect,
-    "tt.assert": _no_effect,
+    "tt.assert": _assert,
     "gpu.barrier": _no_effect,
     "ttg.barrier": _no_effect,
     "tt.debug_barrier": _no_effect,

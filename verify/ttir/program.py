@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from verify.mlir import Module, Operation, Type
-from verify.symbolic.terms import Term
+from verify.symbolic.terms import TRUE, Term
 
 from .tensor import Tensor
 
@@ -28,6 +28,8 @@ class Access:
         element: Type of an element.
         operation: The operation.
         order: Place in the program's order.
+        asserted: What assertions before it say of its lanes: where one fails, the
+            program has ended.
     """
 
     kind: str
@@ -40,6 +42,7 @@ class Access:
     element: Type
     operation: Operation
     order: int
+    asserted: Term = TRUE
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +103,7 @@ class Program:
         module: The text's tree.
         name: The function's name.
         scalars: Parameter -> its symbol.
-        pids: Axis -> symbol, of the axes that the kernel reads.
+        pids: Axis -> program id, of the axes that the kernel reads.
         grid: Axis -> symbol of the number of programs.
         accesses: In program order.
         claims: Promises.

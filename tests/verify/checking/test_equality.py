@@ -7,10 +7,9 @@ import triton.language as tl
 
 from algebra.verdict import Proved, Refuted, Unknown
 from verify import Buffer, Scalar, check
-from verify.checking.equality import coordinates_of, normal
+from verify.checking.equality import coordinates_of
 from verify.checking.races import places
 from verify.checking.setting import Setting
-from verify.symbolic.terms import VALUE, opaque
 
 ARGS: dict[str, Buffer | Scalar] = {
     "x": Buffer("fp32", ("M", "N")),
@@ -64,11 +63,6 @@ def test_what_is_not_traced_stays_open() -> None:
         lambda x: torch.nn.functional.softmax(x.cumsum(1) - x.cumsum(1) + x, -1),
     )  # fmt: skip
     assert isinstance(report["reference"], Unknown)
-
-
-def test_maxima_that_differ_in_nan_only_are_one() -> None:
-    one = opaque(VALUE, "maximumf", ("", "f32"))
-    assert normal(one, {}) is opaque(VALUE, "maxnumf", ("", "f32"))
 
 
 def test_coordinates(settings: Callable[..., Setting], copy_text: str) -> None:

@@ -2,15 +2,10 @@ import pytest
 import torch
 
 from verify.checking.arguments import Buffer, Scalar
+from verify.checking.folds import folded
+from verify.checking.reals import number, operation
 from verify.checking.setting import memory_of, scalar_names
-from verify.checking.traced import (
-    NotTracedError,
-    folded,
-    number,
-    operation,
-    stand_for,
-    traced,
-)
+from verify.checking.traced import NotTracedError, pointwise, stand_for, traced
 from verify.symbolic.terms import add, mul, read, symbol
 
 NAMES = scalar_names({"M": Scalar("i32", 1), "N": Scalar("i32", 1)}, {})
@@ -71,3 +66,10 @@ def test_what_has_no_meaning_ends_the_attempt(function: object, said: str) -> No
 
 def test_a_stand_in_reads_its_buffer() -> None:
     assert stand_for(MEMORIES["x"]).at((ROW, COLUMN)) is CELL
+
+
+def test_extents_that_may_differ_are_not_combined() -> None:
+    x, b = (stand_for(MEMORIES[name]) for name in "xb")
+    assert pointwise(lambda p, q: operation("addf", p, q), [x, b]).shape == x.shape
+    with pytest.raises(NotTracedError, match="may differ"):
+        pointwise(lambda p, q: operation("addf", p, q), [x.T, b])

@@ -1,7 +1,7 @@
 from collections.abc import Callable
 
 from verify.mlir import read_module
-from verify.symbolic.terms import choose, constant, pointer, symbol, truth_symbol
+from verify.symbolic.terms import TRUE, choose, constant, pointer, symbol, truth_symbol
 from verify.ttir import evaluate
 from verify.ttir.memory import moved
 
@@ -92,3 +92,19 @@ def test_what_is_assumed_is_a_promise(ttir: Text) -> None:
     )
     program = evaluate(read_module(ttir(body)))
     assert [claim.kind for claim in program.claims] == ["assume"]
+
+
+def test_assertions_are_noted_on_later_accesses_of_their_lanes(
+    ttir: Text, block: str
+) -> None:
+    lines = block + (
+        "%d = arith.constant dense<0.0> : tensor<64xf32>\n"
+        "tt.store %to, %d : tensor<64x!tt.ptr<f32>>\n"
+        'tt.assert %mask, "m" : tensor<64xi1>\n'
+        "tt.store %to, %d : tensor<64x!tt.ptr<f32>>\n"
+        "%one = arith.constant 1.0 : f32\n"
+        "tt.store %y, %one : !tt.ptr<f32>"
+    )
+    before, after, other = evaluate(read_module(ttir(lines))).accesses[-3:]
+    assert before.asserted is TRUE and other.asserted is TRUE
+    assert after.asserted is not TRUE

@@ -16,7 +16,14 @@ from verify.mlir import (
 )
 
 from . import numbers
-from .interpreter import Data, Interpreter, RunError, Window, joined_poison
+from .interpreter import (
+    Data,
+    Interpreter,
+    ProgramEndedError,
+    RunError,
+    Window,
+    joined_poison,
+)
 
 Array = Any
 Handler = Callable[[Interpreter, Operation, Sequence[Any]], Sequence[Any]]
@@ -488,6 +495,14 @@ def _nothing(
     return []
 
 
+def _assert(
+    run: Interpreter, operation: Operation, operands: Sequence[Any]
+) -> Sequence[Any]:
+    if not np.all(operands[0].values):
+        raise ProgramEndedError
+    return []
+
+
 def _dims(operation: Operation, a: Array) -> Array:
     return np.broadcast_to(a, shape_of(kind_of(operation)))
 
@@ -528,7 +543,7 @@ HANDLERS: dict[str, Handler] = {
     "tt.descriptor_store": _descriptor,
     "tt.descriptor_reduce": _descriptor,
     "tt.print": _nothing,
-    "tt.assert": _nothing,
+    "tt.assert": _assert,
     "gpu.barrier": _nothing,
     "ttg.barrier": _nothing,
     "tt.debug_barrier": _nothing,

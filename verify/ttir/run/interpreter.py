@@ -32,6 +32,10 @@ class RunError(Exception):
     """The run cannot go on; says why."""
 
 
+class ProgramEndedError(Exception):
+    """An assertion failed: the program does no more."""
+
+
 @dataclass(frozen=True, slots=True)
 class Launch:
     """Arguments and place of a program.
@@ -203,6 +207,8 @@ def run_program(
             interpreter.function(function)
     except RunError:
         raise
+    except ProgramEndedError:
+        return
     except (
         KeyError,
         ValueError,
