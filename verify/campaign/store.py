@@ -45,6 +45,7 @@ class Store:
         (folder / "finds").mkdir(parents=True, exist_ok=True)
         (folder / "workers").mkdir(exist_ok=True)
         (folder / "failing").mkdir(exist_ok=True)
+        (folder / "unconfirmed").mkdir(exist_ok=True)
 
     def known(self, cause: str) -> bool:
         """Return whether there is a readable find with this cause."""
@@ -63,6 +64,12 @@ class Store:
         """
         self.waiting.append((cause, find, test))
         self.flush()
+
+    def add_unconfirmed(self, cause: str, record: Mapping[str, Any]) -> None:
+        """Keep a failure that did not come again: a race, or an unsteady program."""
+        with contextlib.suppress(OSError):
+            text = json.dumps(record, indent=1) + "\n"
+            self._write(self.folder / "unconfirmed" / f"{cause}.json", text)
 
     def flush(self) -> None:
         """Write what waits; on a full disk it goes on waiting."""

@@ -406,3 +406,11 @@ FAMILIES = {
 
 DRAWN_AT_RANDOM = frozenset({*RANDOM, *RANDOM_STATEMENTS})
 """Names of operations whose values are open."""
+
+CONSTANT_WRITES = frozenset({
+    "fill_", "zero_", "set_slice", "select_write", "flatten_write", "diagonal_write",
+    "index_put_", "masked_fill_", "mask_write", "strided_write", "write_half",
+    "write_if_rows", "scatter_",
+})  # fmt: skip
+"""Statements that write one number. What any other leaves in a tensor that overlaps
+itself depends on the order of its elements, which eager mode does not promise."""

@@ -1,6 +1,7 @@
 """Programs, drawn one statement at a time."""
 
 import contextlib
+import re
 import warnings
 from collections.abc import Collection, Mapping
 from dataclasses import replace
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from verify.strategies.tensors import CONTENTS, DTYPES, TensorSpec, contiguous, tensors
 
-from .operations import EXPRESSIONS, FAMILIES, STATEMENTS
+from .operations import CONSTANT_WRITES, EXPRESSIONS, FAMILIES, STATEMENTS
 from .prelude import prelude
 from .program import IMPORTS, Program
 from .scope import Scope, tensor_holes
@@ -183,16 +184,41 @@ def _statement(
     text = scope.fill(draw, template)
     if text is not None:
         target = None if name in STATEMENTS else f"v{number}"
+        writes = name in STATEMENTS and name not in CONSTANT_WRITES
+        if writes and any(
+            overlaps(value)
+            for other, value in scope.values.items()
+            if re.search(rf"\b{other}\b", text)
+        ):
+            scope.objects = before
+            return None
         if _executed(text, scope, target, gradients):
             return text if target is None else f"{target} = {text}"
     scope.objects = before
     return None
 
 
+def overlaps(value: torch.Tensor) -> bool:
+    """Return whether two elements of a tensor may lie at one place.
+
+    Example:
+        >>> overlaps(torch.ones(1, 3).expand(2, 3)), overlaps(torch.ones(4, 2).t())
+        (True, False)
+    """
+    reach = 0
+    for step, extent in sorted(zip(value.stride(), value.shape, strict=True)):
+        if extent > 1:
+            if step <= reach:
+                return True
+            reach += (extent - 1) * step
+    return False
+
+
 def _executed(text: str, scope: Scope, target: str | None, gradients: bool) -> bool:
     room: dict[str, Any] = {"torch": torch, "F": torch.nn.functional, **scope.values}
     with contextlib.suppress(Exception), warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        torch.manual_seed(0)  # what is drawn must not depend on what ran before
         for name, made in scope.objects.items():
             exec(IMPORTS + prelude(made) + f"{name} = {made}", room)
         with torch.set_grad_enabled(gradients):

@@ -11,7 +11,8 @@ from verify.oracle.mismatch import compare
 from verify.oracle.outcome import outcome
 from verify.oracle.rounding import eager, expected
 from verify.strategies.programs import FAMILIES, Program, programs
-from verify.strategies.programs.strategy import resized, runs
+from verify.strategies.programs.operations import CONSTANT_WRITES
+from verify.strategies.programs.strategy import overlaps, resized, runs
 from verify.strategies.tensors import TensorSpec
 
 QUICK = settings(
@@ -111,3 +112,11 @@ def test_a_tensor_of_another_size_keeps_its_special_strides() -> None:
 def test_a_program_that_eager_mode_refuses_does_not_run() -> None:
     spec = TensorSpec((2,), (1,), 0, torch.float32)
     assert not runs(Program({"x0": spec}, ("v0 = x0 @ x0.bool()",), ("v0",), ("op",)))
+
+
+@QUICK
+@given(programs(families=("mutations",), gradients=False, max_calls=1))
+def test_what_overlaps_itself_is_written_with_constants_only(program: Program) -> None:
+    x0 = program.build()[0]
+    if overlaps(x0) and program.lines[0].startswith("x0"):
+        assert program.operations[0] in CONSTANT_WRITES
