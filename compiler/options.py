@@ -25,6 +25,8 @@ class Options:
         mode: One of :data:`MODES`. ``"reduce-overhead"`` records CUDA graphs,
             ``"max-autotune"`` tries more configurations and records them too.
         certify: Discharge each kernel's obligations; a refuted kernel never runs.
+            ``"ttir"``: the Triton text of each kernel is proved as well, whatever it
+            was printed from.
         trace: Folder for readable folders, one a graph; None: none is written.
         deterministic: Bitwise equal results from run to run, and for an element of a
             batch whatever the batch's size: no float atomics, no split reductions
@@ -40,7 +42,7 @@ class Options:
     """
 
     mode: str = "default"
-    certify: bool = False
+    certify: bool | str = False
     trace: str | None = None
     deterministic: bool = False
     fallback: bool = True
@@ -61,6 +63,10 @@ class Options:
                 raise OptionError(
                     f"{field.name} must be True or False, got {field.name}={value!r}"
                 )
+        if not isinstance(self.certify, bool) and self.certify != "ttir":
+            raise OptionError(
+                f'certify must be True, False or "ttir", got certify={self.certify!r}'
+            )
         if self.threads is not None and self.threads < 1:
             raise OptionError(
                 f"threads must be at least 1, got threads={self.threads}; "

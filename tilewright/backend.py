@@ -45,8 +45,8 @@ def compile(
 
 def _validator() -> Validator | None:
     try:
-        from verify.obligations import validate
+        from verify.obligations import Obligations
     except ImportError:
         return None
-    found: Validator = validate
+    found: Validator = Obligations()
     return found

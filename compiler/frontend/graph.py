@@ -5,23 +5,21 @@ operators run; a warning names the reason and, where it is known, the user's lin
 """
 
 import warnings
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import fx
 
-from algebra.verdict import Refuted
 from compiler.errors import CompileError, FallbackWarning
-from compiler.ir.expression import Expression
-from compiler.ir.form import form_of
 from compiler.ir.kernel import Kernel, Schedule
 from compiler.ir.node import Buffer
 from compiler.options import Options
 from compiler.runtime.wrapper import Wrapper, wrap
 from compiler.torch_api import boxed
 
+from .certify import certified, certified_texts
 from .constants import lift_constants
 from .describe import describe_program, describe_schedule
 from .graph_cache import Place
@@ -42,7 +40,7 @@ class Product:
     Attributes:
         wrapper: What runs.
         schedule: What it was made from.
-        certificates: One a kernel, () without a validator.
+        certificates: One a kernel and one of the memory plan, () without a validator.
         kept: Whether it was compiled before and read from the disk; the schedule's
             calls into PyTorch are then names without arguments.
     """
@@ -139,12 +137,17 @@ def _product(
         trace.write("schedule.txt", describe_schedule(schedule))
     kernels = [step for step in schedule.steps if isinstance(step, Kernel)]
     certificates: tuple[Certificate, ...] = ()
+    refuted: frozenset[str] = frozenset()
     if options.certify and validator is not None:
         with trace.step("certify"):
-            certificates = _certified(kernels, schedule.least, validator)
-    refuted = _refuted(certificates, kernels)
+            certificates, refuted = certified(schedule, program, validator)
     with trace.step("build"):
         built = build_kernels(kernels, options, refuted)
+    if options.certify == "ttir" and validator is not None:
+        with trace.step("certify texts"):
+            certificates = certified_texts(
+                schedule, built, certificates, validator, options
+            )
     for kernel in kernels:
         suffix = "cpp" if "extern" in built[kernel.name].source else "py"
         trace.write(f"kernels/{kernel.name}.{suffix}", built[kernel.name].source)
@@ -153,46 +156,6 @@ def _product(
     trace.write("wrapper.py", wrapper.source)
     trace.facts.update(summarise(schedule, built, certificates))
     return Product(wrapper, schedule, certificates)
-
-
-def _certified(
-    kernels: Sequence[Kernel], least: Mapping[Expression, int], validator: Validator
-) -> tuple[Certificate, ...]:
-    """Return a certificate for each kernel; kernels of one form are checked once."""
-    forms = [form_of(kernel).key for kernel in kernels]
-    first: dict[Hashable, Kernel] = {}
-    for form, kernel in zip(forms, kernels, strict=True):
-        first.setdefault(form, kernel)
-    checked = validator(list(first.values()), least)
-    found = dict(zip(first, checked, strict=True))
-    return tuple(
-        found[form]
-        if found[form].kernel == kernel.name
-        else replace(found[form], kernel=kernel.name, seconds=0.0)
-        for form, kernel in zip(forms, kernels, strict=True)
-    )
-
-
-def _refuted(
-    certificates: Sequence[Certificate], kernels: Sequence[Kernel]
-) -> frozenset[str]:
-    """Return the kernels that must not run, and tell the user of each."""
-    lines = {kernel.name: kernel.origins for kernel in kernels}
-    names = []
-    for certificate in certificates:
-        for obligation, verdict in certificate.verdicts.items():
-            if isinstance(verdict, Refuted):
-                names.append(certificate.kernel)
-                origins = [line for line in lines[certificate.kernel] if line]
-                where = f" (from {origins[0]})" if origins else ""
-                warnings.warn(
-                    f"kernel {certificate.kernel}{where} does not run compiled: "
-                    f"{obligation} is refuted by {verdict.counterexample}",
-                    FallbackWarning,
-                    stacklevel=2,
-                )
-                break
-    return frozenset(names)
 
 
 def _report(error: Exception, options: Options, name: str) -> None:

@@ -1,4 +1,4 @@
-"""What the compiler asks of whoever checks its kernels.
+"""What the compiler asks of whoever checks what it makes.
 
 The compiler knows no solver. ``verify.obligations`` has a validator, and the front door
 ``tilewright.backend`` hands it over.
@@ -10,17 +10,22 @@ from typing import Protocol
 
 from algebra.verdict import Verdict
 from compiler.ir.expression import Expression
-from compiler.ir.kernel import Kernel
+from compiler.ir.kernel import Kernel, Schedule
+from compiler.ir.node import Program
+
+MEMORY = "memory"
+"""Name of the certificate of a schedule's memory plan."""
 
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """What was found about one kernel.
+    """What was found about one kernel, or about the memory plan.
 
     Attributes:
-        kernel: Its name.
+        kernel: Its name; :data:`MEMORY` for the plan.
         verdicts: Obligation -> verdict: ``"in_bounds"``, ``"write_once"``,
-            ``"no_wrap"``, ``"coverage"``, ``"no_race"``, ``"fused_read"``.
+            ``"no_wrap"``, ``"coverage"``, ``"no_race"``, ``"fused_read"``;
+            ``"ttir_in_bounds"`` and the like of the text that was emitted.
         seconds: What it took [s].
     """
 
@@ -29,19 +34,55 @@ class Certificate:
     seconds: float = 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class Emitted:
+    """A kernel as Triton has it, and what a launch gives it.
+
+    Attributes:
+        kernel: What it was printed from: its arrays have shapes and strides.
+        text: TTIR.
+        arguments: Names of the function's parameters: arrays, then sizes.
+        parameters: Names of the arrays.
+        symbols: The sizes.
+        types: Pointer types of the arrays, in Triton's spelling.
+        grid: Number of programs, an index over symbols.
+    """
+
+    kernel: Kernel
+    text: str
+    arguments: tuple[str, ...]
+    parameters: tuple[str, ...]
+    symbols: tuple[Expression, ...]
+    types: tuple[str, ...]
+    grid: Expression
+
+
 class Validator(Protocol):
-    """Checks kernels before they run."""
+    """Checks what is made before it runs.
 
-    def __call__(
-        self, kernels: Sequence[Kernel], least: Mapping[Expression, int]
+    Nothing here may raise: what goes wrong inside is an Unknown with the reason. A
+    kernel with a Refuted verdict never runs, nor does a refuted memory plan, and the
+    user is told.
+    """
+
+    def scheduled(
+        self, schedule: Schedule, program: Program | None
     ) -> Sequence[Certificate]:
-        """Return a certificate for each kernel, in order.
-
-        Must not raise: what goes wrong inside is an Unknown with the reason. A kernel
-        with a Refuted verdict never runs, and its user is told.
+        """Return a certificate for each kernel, in order, and one for the plan.
 
         Args:
-            kernels: As the scheduler made them.
-            least: Symbol -> the least that it can be.
+            schedule: What will run.
+            program: What it was made from; None: reads are not compared with it.
+        """
+        ...
+
+    def emitted(
+        self, kernels: Sequence[Emitted], schedule: Schedule
+    ) -> Sequence[Certificate]:
+        """Return a certificate for each emitted text, in order.
+
+        Args:
+            kernels: Texts of kernels of the schedule.
+            schedule: Says which arrays share memory.
         """
         ...

@@ -206,6 +206,33 @@ class TritonKernel:
             "arguments": self.arguments(True, arch),
         }
 
+    def ttir(self) -> str:
+        """Return the text of Triton's first level, for which no GPU is needed.
+
+        Raises:
+            BuildError: Triton refuses the source.
+        """
+        from compiler.triton_api import ttir_text
+
+        given = self.arguments(True, None)
+        divisible = dict.fromkeys(given["aligned"], ALIGNMENT)
+        try:
+            return ttir_text(
+                self.function,
+                given["signature"],
+                {},
+                divisible=divisible,
+                checks=given["checks"],
+            )
+        except Exception as error:
+            last = (str(error).strip().splitlines() or [type(error).__name__])[-1]
+            raise BuildError(
+                f"Triton had to read {self.printed.name} and refused: {last}; run it "
+                "by PyTorch, and keep the source for a report",
+                command=f"triton {self.printed.name}",
+                output=self.printed.source,
+            ) from error
+
     def compile(self, aligned: bool = True, *, arch: int | None = None) -> Any:
         """Return Triton's compiled kernel, from Triton's cache where it is there.
 

@@ -27,6 +27,7 @@ from .preconditions import (
     under,
     weakest,
 )
+from .programs import digits, weights_of
 from .races import races, written_once
 from .reference import agrees
 from .report import Report
@@ -249,7 +250,14 @@ def setting_of(
         for name, buffer in args.items()
         if isinstance(buffer, Buffer) and buffer.same_as is not None
     }
+    numbers = programs_of(grid, names)
     program = evaluate(module, entry.name, shared, names)
+    apart = {
+        axis: digits(axis, weights, numbers[axis])
+        for axis, weights in weights_of(program).items()
+    }
+    if apart:
+        program = evaluate(module, entry.name, shared, names, apart)
     memories = {
         name: memory_of(name, buffer, names)
         for name, buffer in args.items()
@@ -257,15 +265,6 @@ def setting_of(
     }
     assumptions, texts = assumed(names, memories, assume)
     assumptions += promised
-    if len(grid) > len(AXES):
-        raise ArgumentError(
-            f"needed at most 3 grid entries, got grid={tuple(grid)!r}",
-            argument="grid",
-            value=grid,
-        )
-    numbers: dict[str, Term] = dict.fromkeys(AXES, ONE)
-    for axis, entry_text in zip(AXES, grid, strict=False):
-        numbers[axis] = parse_expression(entry_text, names)
     return Setting(
         program,
         names,
@@ -282,6 +281,26 @@ def setting_of(
             if isinstance(buffer, Buffer) and dtype_name(buffer.dtype)[0] in "fb"
         ),
     )
+
+
+def programs_of(
+    grid: Sequence[int | str], names: Mapping[str, Term]
+) -> dict[str, Term]:
+    """Return the number of programs along each axis.
+
+    Raises:
+        ArgumentError: there are more than three, or one has no meaning.
+    """
+    if len(grid) > len(AXES):
+        raise ArgumentError(
+            f"needed at most 3 grid entries, got grid={tuple(grid)!r}",
+            argument="grid",
+            value=grid,
+        )
+    numbers: dict[str, Term] = dict.fromkeys(AXES, ONE)
+    for axis, entry_text in zip(AXES, grid, strict=False):
+        numbers[axis] = parse_expression(entry_text, names)
+    return numbers
 
 
 def divisibility(function: Function, args: Mapping[str, Argument]) -> list[str]:

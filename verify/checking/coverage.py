@@ -7,6 +7,7 @@ the element. No such reading: the question is open, unless a small launch shows 
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from algebra.verdict import Proved, Unknown
 from verify.symbolic.polynomial import Monomial, polynomial, same, term_of
@@ -28,14 +29,49 @@ from verify.symbolic.terms import (
 from verify.symbolic.walk import substitute, symbols_of
 from verify.ttir.program import LOAD
 
+from .carriers import taken_apart
 from .finding import Finding
-from .races import Place, places
+from .programs import is_digit
+from .races import Place, in_order, places
 from .setting import Memory, Setting
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """A store, in symbols in which its address is linear where there are any.
+
+    Attributes:
+        buffer: What is written.
+        offset: Where.
+        reach: Whether.
+        own: Symbols of program, iterations and lanes.
+        source: Line of the program.
+    """
+
+    buffer: str
+    offset: Term
+    reach: Term
+    own: frozenset[Term]
+    source: str
+
+
+def _apart(setting: Setting, place: Place) -> Store:
+    ids = setting.program.pids.values()
+    own = {
+        *(node for pid in ids for node in symbols_of(pid)),
+        *(lane for lane in place.access.lanes if lane.kind == "symbol"),
+        *place.access.loops,
+    }
+    # what stands for a program id still obeys the number of programs
+    known = [fact for node in in_order(own) for fact in setting.facts_of(node)]
+    found = taken_apart(place.offset, conjoin(*known, place.reach), own)
+    source = setting.program.source_of(place.access.operation)
+    return Store(place.buffer, found.offset, found.reach, found.symbols, source)
 
 
 def covered(setting: Setting) -> Iterator[Finding]:
     """Yield a finding for each buffer that has to be written."""
-    written = [p for p in places(setting) if p.access.kind != LOAD]
+    written = [_apart(setting, p) for p in places(setting) if p.access.kind != LOAD]
     for name, memory in setting.memories.items():
         if not memory.writes:
             continue
@@ -45,7 +81,7 @@ def covered(setting: Setting) -> Iterator[Finding]:
 
 
 def _covered(
-    setting: Setting, text: str, name: str, memory: Memory, stores: list[Place]
+    setting: Setting, text: str, name: str, memory: Memory, stores: list[Store]
 ) -> Finding:
     reason = f"no store to {name}" if not stores else f"no witness was found for {name}"
     coordinates = [symbol(f"element{dim}", 0, None) for dim in range(len(memory.shape))]
@@ -64,8 +100,8 @@ def _covered(
     for places_of, strides, wanted, limits in forms:
         missing = []
         for store in stores:
-            source = source or setting.program.source_of(store.access.operation)
-            witness = witness_of(store, places_of, strides, setting)
+            source = source or store.source
+            witness = witness_of(store, places_of, strides)
             if witness is None:
                 continue
             holds = _takes_part(setting, store, witness, wanted)
@@ -76,7 +112,7 @@ def _covered(
 
 
 def _takes_part(
-    setting: Setting, store: Place, witness: Mapping[Term, Term], wanted: Term
+    setting: Setting, store: Store, witness: Mapping[Term, Term], wanted: Term
 ) -> Term:
     """Return the condition that the witness exists and writes the element."""
     memo: dict[Term, Term] = {}
@@ -86,17 +122,17 @@ def _takes_part(
     for node, value in witness.items():
         if node.low is not None:
             exists.append(at_most(constant(node.low), value))
-        if node.high is not None and not str(node.args[0]).startswith("pid_"):
+        name = str(node.args[0])
+        if node.high is not None and (is_digit(name) or not name.startswith("pid_")):
             exists.append(at_most(value, constant(node.high)))
         exists += [substitute(f, witness, memo) for f in setting.facts_of(node)]
     return conjoin(*exists, reach, equal(offset, wanted))
 
 
 def witness_of(
-    store: Place,
+    store: Store,
     coordinates: list[Term],
     strides: tuple[Term, ...],
-    setting: Setting,
 ) -> dict[Term, Term] | None:
     """Read off which program, iteration and lane write an element.
 
@@ -104,18 +140,13 @@ def witness_of(
         store: The store.
         coordinates: Symbols of the element's coordinates.
         strides: Stride of each [elements].
-        setting: Knows the symbols that count.
 
     Returns:
         Symbol -> term over the coordinates; ``None`` where the address has another
         form.
     """
     moving = set(symbols_of(store.offset) | symbols_of(store.reach))
-    own = {
-        *setting.program.pids.values(),
-        *store.access.lanes,
-        *store.access.loops,
-    } & moving
+    own = store.own & moving
     parts = polynomial(store.offset)
     groups: dict[int, list[tuple[int, Term]]] = {}
     for monomial, coefficient in parts.items():

@@ -6,7 +6,7 @@ another one writes, unless both do it atomically. Within a program, statements r
 order; to write an element again later is no fault.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from algebra.verdict import Proved, Verdict
@@ -51,6 +51,11 @@ def places(setting: Setting) -> list[Place]:
     ]
 
 
+def in_order(symbols: Iterable[Term]) -> list[Term]:
+    """Return symbols by name."""
+    return sorted(symbols, key=lambda node: str(node.args[0]))
+
+
 class Pairs:
     """Questions about pairs of accesses of one setting."""
 
@@ -70,7 +75,8 @@ class Pairs:
 
     def between_programs(self, one: Place, other: Place) -> Question:
         """Ask for two different programs that touch one element."""
-        pids = list(self.setting.program.pids.values())
+        ids = self.setting.program.pids.values()
+        pids = [node for pid in ids for node in in_order(symbols_of(pid))]
         if pids:
             return self.collide(one, other, pids, self.shared)
         # a kernel that reads no program id does the same in all programs

@@ -36,6 +36,7 @@ from verify.ttir.program import Access, Program
 from .arguments import Argument, Buffer, Scalar
 from .expressions import parse_expression
 from .lemmas import lemmas, size_monomials
+from .programs import is_digit, limit
 
 AXES = ("x", "y", "z")
 
@@ -119,6 +120,8 @@ class Setting:
         kind, _, rest = name.partition("_")
         axis = rest[:1]
         if kind == "pid" and axis in AXES:
+            if is_digit(name):
+                return limit(node, self.program.pids[axis], self.grid[axis])
             return [less(node, self.grid[axis])]
         if kind == "grid" and axis in AXES:
             return [equal(node, self.grid[axis])]

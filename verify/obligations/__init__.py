@@ -7,10 +7,18 @@ race between points, no index beyond its type; for each schedule: a sound memory
 
 from .certificate import (
     OBLIGATIONS,
+    Obligations,
     certify_kernel,
     certify_schedule,
     validate,
     worst,
 )
 
-__all__ = ["OBLIGATIONS", "certify_kernel", "certify_schedule", "validate", "worst"]
+__all__ = [
+    "OBLIGATIONS",
+    "Obligations",
+    "certify_kernel",
+    "certify_schedule",
+    "validate",
+    "worst",
+]

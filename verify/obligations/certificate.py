@@ -1,17 +1,21 @@
 """Certificates: what is proved of each kernel of a schedule before it runs."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from algebra.verdict import Proved, Refuted, Unknown, Verdict
-from compiler.frontend.validator import Certificate
+from compiler.frontend.validator import MEMORY, Certificate, Emitted
 from compiler.ir.expression import Expression
+from compiler.ir.form import form_of
 from compiler.ir.kernel import Kernel, Schedule, Store
+from compiler.ir.node import Program
 from verify.symbolic.question import Solver
 
 from .bounds import in_bounds
+from .emitted import certify_emitted, failed, filled, storages
 from .memory import memory_plan
-from .points import accesses, ranges_of
+from .points import accesses, fresh_arrays, ranges_of
 from .races import no_race
 from .stores import coverage, write_once
 from .width import no_wrap
@@ -74,8 +78,8 @@ def validate(
 ) -> list[Certificate]:
     """Decide the obligations of kernels that run one after another.
 
-    This is the compiler's validator: it does not raise. What goes wrong inside is an
-    ``Unknown`` with the reason.
+    It does not raise: what goes wrong inside is an ``Unknown`` with the reason. Kernels
+    of one form are checked once.
 
     Args:
         kernels: In the order in which they run.
@@ -85,28 +89,23 @@ def validate(
         >>> validate([])
         []
     """
-    writers: dict[str, int] = {}
-    for kernel in kernels:
-        for name in {s.buffer for s in kernel.stages if isinstance(s, Store)}:
-            writers[name] = writers.get(name, 0) + 1
     solver = Solver()
-    found = []
-    for kernel in kernels:
-        touched = accesses(kernel)
-        reads = {access.buffer for access in touched if not access.writes}
-        stores = [stage for stage in kernel.stages if isinstance(stage, Store)]
-        fresh = {
-            stage.buffer
-            for stage in stores
-            if stage.mode == "set" and stage.injective and writers[stage.buffer] == 1
-        }
-        fresh -= reads
+    found: list[Certificate] = []
+    known: dict[Hashable, Certificate] = {}
+    for kernel, fresh in zip(kernels, fresh_arrays(kernels), strict=True):
+        form = form_of(kernel)
+        places = frozenset(form.arrays.index(name) for name in fresh)
+        before = known.get((form.key, places))
+        if before is not None:
+            found.append(replace(before, kernel=kernel.name, seconds=0.0))
+            continue
         try:
-            found.append(certify_kernel(kernel, least, fresh, solver))
+            made = certify_kernel(kernel, least, fresh, solver)
         except Exception as error:
             reason = Unknown(f"the check failed: {type(error).__name__}: {error}")
-            verdicts: dict[str, Verdict] = dict.fromkeys(OBLIGATIONS, reason)
-            found.append(Certificate(kernel.name, verdicts))
+            made = Certificate(kernel.name, dict.fromkeys(OBLIGATIONS, reason))
+        known[form.key, places] = made
+        found.append(made)
     solver.close()
     return found
 
@@ -124,6 +123,54 @@ def certify_schedule(schedule: Schedule) -> list[Certificate]:
     kernels = [step for step in schedule.steps if isinstance(step, Kernel)]
     found = validate(kernels, schedule.least)
     start = time.perf_counter()
-    plan: dict[str, Verdict] = {"memory_plan": memory_plan(schedule)}
-    found.append(Certificate("memory", plan, time.perf_counter() - start))
+    try:
+        verdict = memory_plan(schedule)
+    except Exception as error:
+        verdict = Unknown(f"the check failed: {type(error).__name__}: {error}")
+    plan: dict[str, Verdict] = {"memory_plan": verdict}
+    found.append(Certificate(MEMORY, plan, time.perf_counter() - start))
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Obligations:
+    """The compiler's validator."""
+
+    def scheduled(
+        self, schedule: Schedule, program: Program | None
+    ) -> list[Certificate]:
+        """Return a certificate for each kernel, in order, and one for the plan."""
+        return certify_schedule(schedule)
+
+    def emitted(
+        self, kernels: Sequence[Emitted], schedule: Schedule
+    ) -> list[Certificate]:
+        """Return a certificate for each emitted text, in order.
+
+        Texts of equal launches are checked once.
+        """
+        shared = storages(schedule)
+        writes = filled(schedule)
+        known: dict[Hashable, Certificate] = {}
+        found = []
+        for one in kernels:
+            name = one.kernel.name
+            arrays = [one.kernel.buffers[array] for array in one.parameters]
+            tops = [shared.get(array, (array, True)) for array in one.parameters]
+            key = (
+                one.text,
+                tuple((b.shape, b.strides) for b in arrays),
+                tuple(array in writes[name] for array in one.parameters),
+                tuple((tops.index(top), top[1]) for top in tops),
+            )
+            if key not in known:
+                try:
+                    known[key] = certify_emitted(
+                        one, schedule.least, writes[name], shared
+                    )
+                except Exception as error:
+                    known[key] = failed(name, error)
+                found.append(known[key])
+            else:
+                found.append(replace(known[key], kernel=name, seconds=0.0))
+        return found

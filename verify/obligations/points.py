@@ -1,6 +1,6 @@
 """What a kernel touches: each load and store, where, and under which guard."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from compiler.ir.expression import Expression, make
@@ -61,6 +61,27 @@ def accesses(kernel: Kernel) -> list[Access]:
             found.append(
                 Access(stage.buffer, stage.target, held, number, stage.inner, True)
             )
+    return found
+
+
+def fresh_arrays(kernels: Sequence[Kernel]) -> list[set[str]]:
+    """Return for each kernel the arrays whose whole content comes from it alone."""
+    writers: dict[str, int] = {}
+    for kernel in kernels:
+        for name in {s.buffer for s in kernel.stages if isinstance(s, Store)}:
+            writers[name] = writers.get(name, 0) + 1
+    found = []
+    for kernel in kernels:
+        reads = {access.buffer for access in accesses(kernel) if not access.writes}
+        plain = {
+            stage.buffer
+            for stage in kernel.stages
+            if isinstance(stage, Store)
+            and stage.mode == "set"
+            and stage.injective
+            and writers[stage.buffer] == 1
+        }
+        found.append(plain - reads)
     return found
 
 

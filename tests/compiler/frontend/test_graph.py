@@ -1,19 +1,21 @@
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-from algebra.verdict import Refuted
+from algebra.verdict import Proved, Refuted, Verdict
 from compiler import torch_api
 from compiler.errors import CompileError, FallbackWarning
 from compiler.frontend import Certificate, compile_graph
-from compiler.ir.expression import Expression
-from compiler.ir.kernel import Kernel
+from compiler.frontend.validator import MEMORY, Emitted
+from compiler.ir.kernel import Kernel, Schedule
+from compiler.ir.node import Program
 from compiler.options import Options
 
+GOOD = Proved()
 Graph = tuple[torch.fx.GraphModule, list[Any]]
 
 
@@ -108,18 +110,50 @@ def test_the_trace_has_every_stage(tmp_path: Path) -> None:
     assert sorted(p.stem for p in (folder / "kernels").iterdir()) == sorted(names)
 
 
-def test_a_refuted_kernel_does_not_run_compiled() -> None:
-    def refutes(
-        kernels: Sequence[Kernel], least: Mapping[Expression, int]
-    ) -> Sequence[Certificate]:
-        return [Certificate(k.name, {"in_bounds": Refuted("x0 = 9")}) for k in kernels]
+class Judge:
+    """Says one thing of each kernel, of the memory plan, and of each text."""
 
+    def __init__(
+        self, kernel: Verdict = GOOD, plan: Verdict = GOOD, text: Verdict = GOOD
+    ) -> None:
+        self.kernel, self.plan, self.text = kernel, plan, text
+        self.texts: list[Emitted] = []
+
+    def scheduled(
+        self, schedule: Schedule, program: Program | None
+    ) -> Sequence[Certificate]:
+        assert program is not None
+        kernels = [step for step in schedule.steps if isinstance(step, Kernel)]
+        found = [Certificate(k.name, {"in_bounds": self.kernel}) for k in kernels]
+        return [*found, Certificate(MEMORY, {"memory_plan": self.plan})]
+
+    def emitted(
+        self, kernels: Sequence[Emitted], schedule: Schedule
+    ) -> Sequence[Certificate]:
+        self.texts += kernels
+        return [Certificate(e.kernel.name, {"ttir": self.text}) for e in kernels]
+
+
+def test_a_refuted_kernel_does_not_run_compiled() -> None:
+    refutes = Judge(Refuted("x0 = 9"))
     graph, inputs = captured(f, *ARGS)
     with pytest.warns(FallbackWarning, match=r"test_graph.py.*in_bounds .* x0 = 9"):
         run = compile_graph(graph, inputs, Options(certify=True), refutes)
     torch.testing.assert_close(tuple(run(list(ARGS))), f(*ARGS))
     # nobody is asked without the option
     compile_graph(*captured(f, *ARGS), Options(), refutes)
+
+
+def test_a_refuted_memory_plan_does_not_run() -> None:
+    judge = Judge(plan=Refuted("y is dead"))
+    graph, inputs = captured(f, *ARGS)
+    with pytest.warns(FallbackWarning, match="memory_plan is refuted by y is dead"):
+        run = compile_graph(graph, inputs, Options(certify=True), judge)
+    assert run.product is None  # type: ignore[attr-defined]
+    torch.testing.assert_close(tuple(run(list(ARGS))), f(*ARGS))
+    graph, inputs = captured(f, *ARGS)
+    with pytest.raises(CompileError, match="memory_plan"):
+        compile_graph(graph, inputs, Options(certify=True, fallback=False), judge)
 
 
 def test_inputs_that_are_not_as_promised_run_as_captured() -> None:

@@ -1,0 +1,281 @@
+"""How many of our own backend's kernels are proved, as IR and as Triton's text?
+
+    python benchmarks/ttir_own.py --json benchmarks/results/ttir_own.json
+
+Models are traced forward and backward on a CUDA device that is not there
+(``fake_cuda.py``): seven of full size under bfloat16 autocast, the others small, from
+``model_zoo.py``. Their graphs are lowered, scheduled and printed as on a GPU; each
+kernel is certified as ``options={"certify": "ttir"}`` does it. Nothing runs. ``--device
+cpu`` certifies the kernels of the C++ printer, which have no text that is checked.
+Equal kernels are checked once and counted as often as they occur. Times are processor
+time.
+"""
+
+import argparse
+import gc
+import json
+import sys
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from benchmarks import fake_cuda
+
+if __name__ == "__main__":
+    fake_cuda.load()
+
+import torch
+
+from algebra.verdict import Refuted, Unknown, Verdict
+from benchmarks import fusing_gpu_models as large
+from benchmarks import model_zoo as small
+from compiler.frontend.certify import emitted_of
+from compiler.frontend.constants import lift_constants
+from compiler.frontend.kernels import Builder
+from compiler.frontend.validator import Certificate, Emitted
+from compiler.ir.kernel import Kernel
+from compiler.options import Options
+from verify.obligations import Obligations, worst
+
+SMALL = (
+    "roberta", "distilbert", "qwen3", "gemma2", "t5", "deberta-v2", "mixtral", "mamba",
+    "convnext_atto", "efficientnet_b0", "swin_tiny_patch4_window7_224", "densenet121",
+)  # fmt: skip
+"""Models of ``model_zoo``, apart from those that are there in full size."""
+
+
+def subjects() -> dict[str, tuple[Callable[[], Any], Callable[[], Any], bool]]:
+    """Return model -> what makes it, what makes its batch, whether in half types."""
+    found: dict[str, tuple[Callable[[], Any], Callable[[], Any], bool]] = {}
+    for name in large.MODELS:
+        found[name] = partial(large_model, name), partial(large_batch, name), True
+    for name in SMALL:
+        case = small.CASES[name]
+        found[f"small {name}"] = case.make, case.batch, False
+    return found
+
+
+def large_model(name: str) -> torch.nn.Module:
+    """Return a model of full size, where tensors have no data."""
+    small.declare_vision_operators()
+    if name in large._SETTINGS:
+        import transformers
+
+        config_class, model_class = large.MODELS[name]
+        config = getattr(transformers, config_class)(**large._SETTINGS[name])
+        made: torch.nn.Module = getattr(transformers, model_class)(config)
+        return made
+    import timm
+
+    made = timm.create_model(large.MODELS[name][0], pretrained=False)
+    return made
+
+
+def large_batch(name: str) -> dict[str, Any]:
+    """Return the arguments of a model of full size."""
+    if name in large._TOKENS:
+        return {"input_ids": torch.randint(3, 30000, large._TOKENS[name])}
+    return {"x": torch.randn(large._IMAGES)}
+
+
+def reason_of(certificate: Certificate) -> tuple[str, str]:
+    """Return the verdict of a certificate, and why it is none better."""
+    verdict: Verdict = worst(certificate.verdicts)
+    if isinstance(verdict, Unknown):
+        return "unknown", verdict.reason[:300]
+    if isinstance(verdict, Refuted):
+        for name, one in certificate.verdicts.items():
+            if isinstance(one, Refuted):
+                return "refuted", f"{name}: {one.counterexample}"[:600]
+    return "proved", ""
+
+
+def builder_of(device: str) -> Builder | None:
+    """Return the printer whose texts are checked."""
+    if device == "cpu":
+        return None
+    from compiler.codegen.triton import build
+
+    return build
+
+
+def examine(graph: Any, validator: Obligations, build: Builder | None) -> list[Any]:
+    """Certify the kernels of one graph."""
+    from compiler.lower import REWRITES, lower
+    from compiler.schedule import schedule as plan
+
+    options = Options(certify="ttir")
+    lift_constants(graph)
+    for rewrite in REWRITES:
+        rewrite(graph)
+    started = time.process_time()
+    program = lower(graph, options=options)
+    schedule = plan(program, options)
+    planned = time.process_time()
+    found = list(validator.scheduled(schedule, program))
+    certified = time.process_time()
+    kernels = [step for step in schedule.steps if isinstance(step, Kernel)]
+    rows: list[Any] = [
+        {"kernel": one.kernel, "ir": reason_of(one), "ir_s": one.seconds}
+        for one in found
+    ]
+    row_of = {row["kernel"]: row for row in rows}
+    texts: list[Emitted] = []
+    if build is not None:
+        for kernel in kernels:
+            try:
+                texts += emitted_of(kernel, build([kernel], options)[kernel.name])
+            except Exception as error:
+                row_of[kernel.name]["not_printed"] = str(error)[:200]
+    printed = time.process_time()
+    for one in validator.emitted(texts, schedule):
+        row_of[one.kernel].update({"ttir": reason_of(one), "ttir_s": one.seconds})
+    rows.append(
+        {
+            "lower_s": planned - started,
+            "certify_s": certified - planned,
+            "print_s": printed - certified,
+            "texts_s": time.process_time() - printed,
+        }
+    )
+    return rows
+
+
+def times_of(values: Sequence[float]) -> dict[str, float]:
+    """Return median, 95th percentile and maximum [s]."""
+    ordered = sorted(values)
+    if not ordered:
+        return {}
+    return {
+        "p50": round(ordered[len(ordered) // 2], 4),
+        "p95": round(ordered[int(len(ordered) * 0.95)], 4),
+        "max": round(ordered[-1], 4),
+    }
+
+
+def summary(rows: Sequence[Any]) -> dict[str, Any]:
+    """Return counts, shares, times and the reasons of what is not proved."""
+    found: dict[str, Any] = {}
+    for what in ("ir", "ttir"):
+        these = [row for row in rows if what in row]
+        counts = Counter(row[what][0] for row in these)
+        reasons = Counter(row[what][1] for row in these if row[what][0] == "unknown")
+        if these:
+            found[what] = {
+                "kernels": len(these),
+                **{k: counts[k] for k in ("proved", "unknown", "refuted")},
+                "proved_share": round(counts["proved"] / len(these), 4),
+                "checked": sum(row[f"{what}_s"] > 0 for row in these),
+                "seconds": times_of([t for r in these if (t := r[f"{what}_s"]) > 0]),
+                "unknown_because": dict(reasons.most_common()),
+            }
+    found["not_printed"] = sum("not_printed" in row for row in rows)
+    return found
+
+
+def main() -> int:
+    """Trace, certify, print, write, and return the exit code."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--models", nargs="*", default=[])
+    parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
+    parser.add_argument("--inference", action="store_true", help="no training")
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--verbose", action="store_true")
+    chosen = parser.parse_args()
+    warnings.simplefilter("ignore")
+    build = builder_of(chosen.device)
+    table: list[Any] = []
+    kernels: list[Any] = []
+    failures: list[Any] = []
+    for name, (make, batch, half) in subjects().items():
+        if chosen.models and name not in chosen.models:
+            continue
+        for training in (False, True)[: 1 if chosen.inference else 2]:
+            way = "training" if training else "inference"
+            try:
+                graphs = fake_cuda.graphs(
+                    make,
+                    batch,
+                    training=training,
+                    half=half and chosen.device == "cuda",
+                    device=chosen.device,
+                )
+            except Exception as error:
+                failures.append({"model": name, "way": way, "error": str(error)[:300]})
+                print(f"{name:<28} {way:<9} FAILED {str(error)[:120]}", flush=True)
+                continue
+            rows: list[Any] = []
+            costs: Counter[str] = Counter()
+            for part, graph, _ in graphs:
+                *found, cost = examine(graph, Obligations(), build)
+                costs.update(cost)
+                rows += [{"model": name, "part": part, **row} for row in found]
+            figures = summary(rows)
+            table.append(
+                {
+                    "model": name,
+                    "way": way,
+                    **figures,
+                    "cost": {key: round(value, 3) for key, value in costs.items()},
+                }
+            )
+            kernels += rows
+            show(name, way, figures, costs)
+            if chosen.verbose:
+                for row in rows:
+                    for what in ("ir", "ttir"):
+                        if row.get(what, ("proved",))[0] != "proved":
+                            print("   ", row["kernel"], what, *row[what], flush=True)
+            gc.collect()
+    total = summary(kernels)
+    result = {
+        "question": "How many of our own backend's kernels are proved?",
+        "command": f"python benchmarks/ttir_own.py --device {chosen.device}",
+        "commit": commit(),
+        "device": chosen.device,
+        "torch": torch.__version__,
+        "models": len({row["model"] for row in table}),
+        "failed_to_trace": failures,
+        "total": total,
+        "table": table,
+        "not_proved": [
+            row
+            for row in kernels
+            if any(row.get(what, ("proved",))[0] != "proved" for what in ("ir", "ttir"))
+        ],
+    }
+    print(json.dumps(total, indent=1))
+    if chosen.json:
+        chosen.json.write_text(json.dumps(result, indent=1) + "\n")
+    return 0
+
+
+def show(name: str, way: str, figures: Any, costs: Any) -> None:
+    """Print a model's line."""
+    parts = [
+        f"{what} {f['proved']}/{f['kernels']} unknown {f['unknown']} "
+        f"refuted {f['refuted']} p95 {f['seconds'].get('p95', 0):.2f} s"
+        for what in ("ir", "ttir")
+        if (f := figures.get(what))
+    ]
+    seconds = " ".join(f"{key} {value:.1f}" for key, value in costs.items())
+    print(f"{name:<28} {way:<9} {'; '.join(parts)}; {seconds}", flush=True)
+
+
+def commit() -> str:
+    """Return the commit that is measured."""
+    from benchmarks.ttir_liger import commit as found
+
+    name: str = found()
+    return name
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

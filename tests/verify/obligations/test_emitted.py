@@ -1,0 +1,140 @@
+"""Texts of our own printer: proved as they are, and refuted with a fault planted."""
+
+from dataclasses import replace
+
+import pytest
+
+from algebra.verdict import Proved, Refuted
+from compiler.codegen.triton.printer import print_kernel
+from compiler.frontend.validator import Emitted
+from compiler.ir.expression import Expression, make
+from compiler.ir.index import (
+    Index,
+    add,
+    contiguous_strides,
+    digit,
+    index,
+    minimum,
+    mod,
+    symbol,
+)
+from compiler.ir.kernel import Allocate, Free, Kernel, Reduction, Schedule, Store
+from compiler.ir.node import Alias, Axis, Buffer
+from compiler.runtime.triton_kernel import TritonKernel
+from verify.obligations import worst
+from verify.obligations.emitted import certify_emitted, dense, spelled, storages
+
+ROW, COLUMN, SIZE = digit("i"), digit("j"), symbol("N")
+
+
+def array(name: str, *shape: Index) -> Buffer:
+    extents = tuple(index(extent) for extent in shape)
+    return Buffer(name, "float32", extents, "cuda:0", contiguous_strides(extents))
+
+
+def load(name: str, *at: Expression) -> Expression:
+    return make("load", at, "float32", name)
+
+
+def emitted(kernel: Kernel) -> Emitted:
+    printed = print_kernel(kernel)
+    return Emitted(
+        kernel,
+        TritonKernel(printed).ttir(),
+        printed.arguments,
+        printed.parameters,
+        printed.symbols,
+        printed.types,
+        printed.grid,
+    )
+
+
+def transpose(rows: Index, columns: Index) -> Kernel:
+    value = load("x", COLUMN, ROW)
+    return Kernel(
+        "transpose",
+        (Axis(ROW, index(rows)), Axis(COLUMN, index(columns))),
+        (),
+        (Store("y", (ROW, COLUMN), value, False),),
+        {"x": array("x", columns, rows), "y": array("y", rows, columns)},
+        tile=(ROW, COLUMN),
+    )
+
+
+def normalise(rows: Index, columns: Index) -> Kernel:
+    total = Reduction(("s",), "sum", (load("x", ROW, COLUMN),), ("float32",))
+    value = make(
+        "truediv",
+        (load("x", ROW, COLUMN), make("local", (), "float32", "s")),
+        "float32",
+    )
+    return Kernel(
+        "normalise",
+        (Axis(ROW, index(rows)),),
+        (Axis(COLUMN, index(columns)),),
+        (total, Store("y", (ROW, COLUMN), value, True)),
+        {"x": array("x", rows, columns), "y": array("y", rows, columns)},
+    )
+
+
+FILLED = frozenset({"y"})
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        transpose(300, 70),
+        transpose(SIZE, 64),
+        normalise(33, 500),
+        normalise(SIZE, 20000),
+    ],
+    ids=["transpose", "transpose_any_rows", "rows", "any_long_rows"],
+)
+def test_what_the_printer_emits_is_proved(kernel: Kernel) -> None:
+    found = certify_emitted(emitted(kernel), {SIZE: 1}, FILLED)
+    assert isinstance(worst(found.verdicts), Proved), found.verdicts
+
+
+def test_a_launch_with_too_small_an_array_is_refuted() -> None:
+    good = emitted(normalise(33, 500))
+    small = replace(good.kernel, buffers={**good.kernel.buffers, "x": array("x", 9999)})
+    found = certify_emitted(replace(good, kernel=small), writes=FILLED)
+    assert isinstance(found.verdicts["ttir_in_bounds"], Refuted)
+
+
+def test_too_few_programs_leave_a_hole() -> None:
+    good = emitted(transpose(100, 70))
+    found = certify_emitted(replace(good, grid=add(good.grid, -1)), writes=FILLED)
+    assert isinstance(found.verdicts["ttir_coverage"], Refuted)
+    assert isinstance(found.verdicts["ttir_in_bounds"], Proved)
+
+
+def test_arrays_in_one_memory_race_unless_each_element_is_its_own() -> None:
+    shared = {"y": ("x", True)}
+    rows = emitted(normalise(33, 500))
+    found = certify_emitted(rows, writes=frozenset(), shared=shared)
+    assert isinstance(worst(found.verdicts), Proved)
+    turned = emitted(transpose(64, 64))
+    found = certify_emitted(turned, writes=frozenset(), shared=shared)
+    assert isinstance(found.verdicts["ttir_no_race"], Refuted)
+
+
+def test_sizes_are_spelled_as_the_checker_reads_them() -> None:
+    value = minimum(mod(add(SIZE, 1), 4), SIZE)
+    assert spelled(value, {SIZE: "n"}) == "min(((n + 1) % 4), n)"
+    with pytest.raises(ValueError, match="no index over sizes"):
+        spelled(ROW, {SIZE: "n"})
+
+
+def test_dims_are_put_in_the_order_of_memory() -> None:
+    shape, strides = (index(4), index(5), index(1)), (index(1), index(4), index(7))
+    turned = Buffer("t", "float32", shape, "cuda:0", strides)
+    assert dense(turned) == ([index(5), index(4)], [index(4), index(1)])
+    assert dense(replace(turned, strides=(index(1), index(5), index(7)))) is None
+
+
+def test_memory_is_followed_through_reuse_and_views() -> None:
+    x, y, view = array("x", 4), array("y", 4), array("view", 4)
+    steps = (Alias(view, "x"), Allocate(y, reuse="x"), Free("y"))
+    found = storages(Schedule((x,), steps, ()))
+    assert found == {"view": ("x", False), "y": ("x", True)}
