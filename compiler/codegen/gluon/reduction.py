@@ -181,11 +181,14 @@ def _pass(
         others += [apply(columns, place) ^ other for other in others]
     result = []
     for register in range(len(words)):
-        total = ""
+        parts = []
         for other in others:
             fetched = assembly.word()
             at = address(apply(columns, register) ^ other)
             assembly.add(f"ld.shared.b32 {fetched}, [{at}];")
-            total = combined(total, fetched) if total else fetched
-        result.append(total)
+            parts.append(fetched)
+        while len(parts) > 1:  # pairs, so that all copies of a result round alike
+            pairs = zip(parts[::2], parts[1::2], strict=True)
+            parts = [combined(*pair) for pair in pairs]
+        result.append(parts[0])
     return result
