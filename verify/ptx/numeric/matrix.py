@@ -17,7 +17,7 @@ import numpy.typing as npt
 from .floats import Bits, from_bits
 
 OPCODE: Final = re.compile(
-    r"mma\.sync\.aligned\.m16n8k(\d+)\.row\.col\.(f32|s32)\.(\w+)\.(\w+)\.(f32|s32)$"
+    r"mma\.sync\.aligned\.m16n8k(\d+)\.row\.col\.(?:satfinite\.)?(f32|s32)\.(\w+)\.(\w+)\.(f32|s32)$"
 )
 _WIDTHS: Final = {"f16": 16, "bf16": 16, "tf32": 32, "s8": 8, "u8": 8}
 _LANE: Final = np.arange(32)

@@ -178,6 +178,30 @@ def _float(name: str, kind: str) -> Operation | None:
     return two if packed else one
 
 
+_FLOAT8: Final = {"e4m3x2": (4, 3), "e5m2x2": (5, 2)}
+"""Exponent and mantissa bits."""
+
+
+def _float8(
+    codes: Bits, exponent_bits: int, mantissa_bits: int
+) -> npt.NDArray[np.float64]:
+    """Return what 8-bit floats mean; only e5m2 has infinities, e4m3 one NaN."""
+    bias = (1 << exponent_bits - 1) - 1
+    fraction = (codes & np.uint64((1 << mantissa_bits) - 1)).astype(np.float64)
+    exponent = (codes >> np.uint64(mantissa_bits)).astype(np.int64)
+    exponent &= (1 << exponent_bits) - 1
+    normal = exponent > 0
+    significand = fraction + np.where(normal, float(1 << mantissa_bits), 0.0)
+    values = np.ldexp(significand, np.maximum(exponent, 1) - bias - mantissa_bits)
+    last = exponent == (1 << exponent_bits) - 1
+    if exponent_bits == 5:
+        values = np.where(last, np.where(fraction == 0, np.inf, np.nan), values)
+    else:
+        values = np.where(last & (fraction == 7), np.nan, values)
+    sign = np.where(codes >> np.uint64(7) != 0, -1.0, 1.0)
+    return np.asarray(values * sign)
+
+
 def _convert(target: str, source: str) -> Operation | None:
     floats = ("f16", "bf16", "f32", "f64")
     if target in ("f16x2", "bf16x2") and source == "f32":
@@ -187,6 +211,15 @@ def _convert(target: str, source: str) -> Operation | None:
             return from_halves(from_bits(low, "f32"), from_bits(high, "f32"), kind)
 
         return pack
+    if target == "f16x2" and source in _FLOAT8:
+        exponent_bits, mantissa_bits = _FLOAT8[source]
+
+        def widen(pair: Bits) -> Bits:
+            parts = (pair & np.uint64(0xFF), pair >> np.uint64(8) & np.uint64(0xFF))
+            low, high = (_float8(p, exponent_bits, mantissa_bits) for p in parts)
+            return from_halves(low, high, "f16")
+
+        return widen
     if target in floats and source in floats:
         return lambda a: to_bits(from_bits(a, source), target)
     if target in floats:
@@ -196,7 +229,7 @@ def _convert(target: str, source: str) -> Operation | None:
     return lambda a: _bits(_integers(a, source))
 
 
-_KIND: Final = re.compile(r"[subf]\d+(x2)?|bf16(x2)?|pred")
+_KIND: Final = re.compile(r"[subf]\d+(x2)?|bf16(x2)?|e4m3x2|e5m2x2|pred")
 _IGNORED: Final = frozenset({"rn", "rz", "rzi", "ftz", "approx", "full", "sat"})
 
 

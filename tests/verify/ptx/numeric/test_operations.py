@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+import torch
 
 from verify.ptx.numeric.operations import operation_of
 
@@ -63,6 +64,19 @@ def test_results(opcode: str, operands: tuple[int, ...], due: int) -> None:
     got = int(operation(*bits(*operands))[0])
     width = 64 if "64" in opcode or "wide" in opcode else 32
     assert got & (1 << width) - 1 == due & (1 << width) - 1
+
+
+@pytest.mark.parametrize("kind", ["e4m3", "e5m2"])
+def test_all_8_bit_floats(kind: str) -> None:
+    dtype = torch.float8_e4m3fn if kind == "e4m3" else torch.float8_e5m2
+    codes = torch.arange(256, dtype=torch.uint8)
+    due = codes.view(dtype).half()
+    operation = operation_of(f"cvt.rn.f16x2.{kind}x2")
+    assert operation is not None
+    words = operation(codes.numpy().astype(np.uint64) * np.uint64(257))
+    for shift in (0, 16):
+        half = (words >> np.uint64(shift)).astype(np.uint16).view(np.float16)
+        assert np.array_equal(half, due.numpy(), equal_nan=True)
 
 
 @pytest.mark.parametrize(
