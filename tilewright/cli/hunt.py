@@ -17,7 +17,9 @@ def hunt(
     subject: Annotated[
         str,
         typer.Option(
-            help="eager, dynamo, aot_eager, inductor, tilewright or module:function."
+            help="eager, dynamo, aot_eager, inductor, tilewright or module:function; "
+            "or a library: tensor_layouts, pycute, torch_pycute, cute_dsl, "
+            "triton_layouts, triton_interpreter, triton_compiler."
         ),
     ] = "tilewright",
     minutes: Annotated[float, typer.Option(min=0.01, help="How long.")] = 1.0,
@@ -40,6 +42,26 @@ def hunt(
     dynamic: Annotated[
         bool, typer.Option("--dynamic", help="Compile sizes as symbols.")
     ] = False,
+    path: Annotated[
+        str,
+        typer.Option(
+            help="Folder put first on the module path of a library's process."
+        ),
+    ] = "",
+    programs: Annotated[
+        str,
+        typer.Option(
+            help="tensors (operators), or capture (Python with side effects)."
+        ),
+    ] = "tensors",
+    engine: Annotated[
+        str,
+        typer.Option(help="processes (of this machine), or dask (a cluster)."),
+    ] = "processes",
+    address: Annotated[
+        str,
+        typer.Option(help="Of a Dask scheduler; empty starts a cluster here."),
+    ] = "",
     as_json: Json = False,
 ) -> int:
     """Draw programs, compare a compiler with eager PyTorch, keep what fails.
@@ -50,16 +72,20 @@ def hunt(
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    from verify.campaign.hunt import Campaign, Tally
+    from verify.campaign.cluster import EngineError, hunt_with_dask
+    from verify.campaign.hunt import KINDS, Campaign, Tally
     from verify.campaign.hunt import hunt as run
     from verify.campaign.store import Store
     from verify.campaign.subjects import SUBJECTS
+    from verify.libraries.catalogue import LIBRARIES
     from verify.strategies.programs import FAMILIES
 
+    if subject in LIBRARIES:
+        return _hunt_library(subject, folder, minutes, seed, path, workers, as_json)
     if subject not in SUBJECTS and ":" not in subject:
         raise InputError(
-            f"subject must be one of {', '.join(SUBJECTS)}, or module:function for "
-            f"another backend, got subject={subject!r}"
+            f"subject must be one of {', '.join((*SUBJECTS, *LIBRARIES))}, or "
+            f"module:function for another backend, got subject={subject!r}"
         )
     chosen = tuple(name for name in families.split(",") if name) or tuple(FAMILIES)
     wrong = [name for name in chosen if name not in FAMILIES]
@@ -67,8 +93,23 @@ def hunt(
         raise InputError(
             f"families must be among {', '.join(FAMILIES)}, got {wrong[0]!r}"
         )
+    if engine not in ("processes", "dask"):
+        raise InputError(f"engine must be processes or dask, got engine={engine!r}")
+    if programs not in KINDS:
+        raise InputError(
+            f"programs must be one of {', '.join(KINDS)}, got programs={programs!r}"
+        )
     campaign = Campaign(
-        subject, folder, minutes, seed, device, timeout, operations, chosen, dynamic
+        subject,
+        folder,
+        minutes,
+        seed,
+        device,
+        timeout,
+        operations,
+        chosen,
+        dynamic,
+        programs=programs,
     )
     console = Console(stderr=True)
     tallies: dict[int, Tally] = {}
@@ -94,7 +135,12 @@ def hunt(
             )
 
         try:
-            done = run(campaign, workers, report)
+            if engine == "dask":
+                done = hunt_with_dask(campaign, workers, address or None, report)
+            else:
+                done = run(campaign, workers, report)
+        except EngineError as error:
+            raise InputError(str(error)) from error
         except KeyboardInterrupt:
             typer.echo(f"stopped; {folder} keeps what was found", err=True)
             raise
@@ -127,9 +173,59 @@ def hunt(
     return WRONG if found else 0
 
 
+def _hunt_library(
+    subject: str,
+    folder: Path,
+    minutes: float,
+    seed: int,
+    path: str,
+    workers: int,
+    as_json: bool,
+) -> int:
+    """Call a library's functions with drawn arguments, keep what contradicts them."""
+    from verify.campaign.store import Store
+    from verify.libraries.campaign import LibraryCampaign, UnavailableError
+    from verify.libraries.campaign import hunt as run
+
+    campaign = LibraryCampaign(subject, folder, minutes, seed, path)
+    try:
+        done = run(campaign, workers)
+    except UnavailableError as error:
+        raise InputError(str(error)) from error
+    found = list(Store(folder).finds())
+    compared = sum(tally.compared for tally in done)
+    seconds = sum(tally.seconds for tally in done) / max(len(done), 1)
+    rate = compared / seconds if seconds else 0.0
+    statuses: dict[str, int] = {}
+    for tally in done:
+        for name, count in tally.statuses.items():
+            statuses[name] = statuses.get(name, 0) + count
+    if as_json:
+        facts = {
+            "subject": subject,
+            "compared": compared,
+            "compared_per_second": round(rate, 1),
+            "statuses": statuses,
+            "finds": found,
+        }
+        typer.echo(json.dumps(facts))
+    else:
+        typer.echo(
+            f"{compared} comparisons, {rate:.0f} a second, "
+            + ", ".join(f"{count} {name}" for name, count in sorted(statuses.items()))
+        )
+        for find in found:
+            test = folder / "finds" / f"test_{find['cause']}.py"
+            typer.echo(f"{find['title']}\n  {test}")
+    return WRONG if found else 0
+
+
 def reproduce(
     file: Annotated[Path, typer.Argument(help="A test file that hunt wrote.")],
     times: Annotated[int, typer.Option(min=1, help="Fresh processes.")] = 1,
+    path: Annotated[
+        str, typer.Option(help="Folder put first on the module path of the processes.")
+    ] = "",
     as_json: Json = False,
 ) -> int:
     """Run a test file in clean processes; exit status 1 if it fails, as it should.
@@ -141,6 +237,9 @@ def reproduce(
     failed = 0
     last = ""
     environment = {**os.environ, "TORCHINDUCTOR_FORCE_DISABLE_CACHES": "1"}
+    if path:
+        before = environment.get("PYTHONPATH", "")
+        environment["PYTHONPATH"] = os.pathsep.join(p for p in (path, before) if p)
     for _ in range(times):
         done = subprocess.run(
             [

@@ -25,6 +25,7 @@ class SubjectProcess:
         timeout: Limit for a case [seconds].
         environment: More environment variables.
         per_process: Cases after which a fresh process is started.
+        module: What runs in the process, and answers each JSON line with one.
     """
 
     def __init__(
@@ -32,10 +33,12 @@ class SubjectProcess:
         timeout: float = 60.0,
         environment: Mapping[str, str] | None = None,
         per_process: int = 200,
+        module: str = "verify.campaign.child",
     ) -> None:
         self.timeout = timeout
         self.environment = dict(environment or {})
         self.per_process = per_process
+        self.module = module
         self.child: subprocess.Popen[bytes] | None = None
         self.count = 0
         self._rest = b""
@@ -43,6 +46,14 @@ class SubjectProcess:
 
     def run(self, case: Case) -> dict[str, Any]:
         """Return the answer of ``subjects.run``, or what became of the process.
+
+        Args:
+            case: What is run.
+        """
+        return self.ask(case.to_json())
+
+    def ask(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the process's answer to a message, or what became of it.
 
         Two more statuses: ``"died"`` with the signal or exit status and the end of
         what it printed, and ``"hung"`` after the time limit.
@@ -56,7 +67,7 @@ class SubjectProcess:
         child = self.child
         assert child is not None and child.stdin is not None
         try:
-            child.stdin.write(json.dumps(case.to_json()).encode() + b"\n")
+            child.stdin.write(json.dumps(message).encode() + b"\n")
             child.stdin.flush()
         except OSError:
             return self._dead()
@@ -65,7 +76,7 @@ class SubjectProcess:
     def _start(self) -> dict[str, Any] | None:
         with self._log.open("wb") as log:
             self.child = subprocess.Popen(
-                [sys.executable, "-W", "ignore", "-m", "verify.campaign.child"],
+                [sys.executable, "-W", "ignore", "-m", self.module],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,

@@ -1,0 +1,1 @@
+"""Campaigns on the functions of libraries: layouts, and small Triton kernels."""
