@@ -1,17 +1,26 @@
-"""``tilewright explain``: a conversion between two encodings, in words."""
+"""``tilewright explain``: a conversion, or the conversions of a kernel, in words."""
 
 import json
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from .arguments import ENCODING_HELP, Json, Release, Shape, read_encoding, read_shape
+from .arguments import ENCODING_HELP, Json, Release, read_encoding, read_shape
+from .explain_kernel import explain_kernel
+from .failures import InputError
 
 
 def explain(
-    src: Annotated[str, typer.Argument(help=ENCODING_HELP)],
-    dst: Annotated[str, typer.Argument(help="The same, for the destination.")],
-    shape: Shape,
+    src: Annotated[
+        str, typer.Argument(help=f"{ENCODING_HELP}; or the file of a TTGIR dump")
+    ],
+    dst: Annotated[
+        str, typer.Argument(help="The same, for the destination; none for a dump.")
+    ] = "",
+    shape: Annotated[
+        str, typer.Option("--shape", help="Tensor shape: 64x64 or 64,64.")
+    ] = "",
     release: Release = "3.9",
     bits: Annotated[
         int | None,
@@ -22,7 +31,17 @@ def explain(
     ] = "sm_90",
     as_json: Json = False,
 ) -> None:
-    """Say which index bits a layout conversion moves where, and by which plan."""
+    """Say which index bits a conversion moves where; or what a TTGIR dump converts."""
+    if not dst:
+        if not src.endswith((".ttgir", ".mlir")):
+            raise InputError(
+                "needed two encodings and --shape, or the file of a dump (.ttgir), got "
+                f"{src!r} alone"
+            )
+        explain_kernel(Path(src), target, as_json)
+        return
+    if not shape:
+        raise InputError("two encodings need a shape; add --shape 64x64")
     from compiler.convert import classify, plan
     from compiler.convert.explain import in_words
 
