@@ -21,7 +21,10 @@ def _is_abandoned(owned: Mapping[str, Any], path: Path) -> bool:
     if owned.get("host") != platform.node():
         return time.time() - path.stat().st_mtime > ABANDONED
     try:
-        os.kill(int(owned.get("pid", 0)), 0)
+        pid = int(owned.get("pid", 0))
+        if pid <= 0:
+            return True
+        os.kill(pid, 0)
     except ProcessLookupError:
         return True
     except (PermissionError, ValueError, TypeError):
@@ -90,12 +93,30 @@ class Store:
             with contextlib.suppress(ValueError, OSError):
                 yield {"cause": path.stem, **json.loads(path.read_text())}
 
-    def save_failing(self, case: Case) -> None:
-        """Keep a failing case until it is shrunk, in case its worker dies over it."""
+    def save_failing(self, case: Case, pid: int | None = None) -> None:
+        """Keep a failing case until it is shrunk, in case its worker dies over it.
+
+        Args:
+            case: The case.
+            pid: Process of its worker, default this one; 0 is none.
+        """
         with contextlib.suppress(OSError):
-            owner = {"host": platform.node(), "pid": os.getpid()}
+            owner = {
+                "host": platform.node(),
+                "pid": os.getpid() if pid is None else pid,
+            }
             text = json.dumps({**owner, "case": case.to_json()}, indent=1) + "\n"
             self._write(self._failing(case), text)
+
+    def failing(self) -> list[Case]:
+        """Return the cases that are neither finds nor dismissed yet."""
+        found = []
+        for path in sorted((self.folder / "failing").iterdir()):
+            with contextlib.suppress(
+                OSError, ValueError, KeyError, TypeError, AttributeError
+            ):
+                found.append(from_json(json.loads(path.read_text())["case"]))
+        return found
 
     def take_failing(self) -> Iterator[Case]:
         """Yield the cases that dead workers left behind, each to one caller only.
