@@ -1,16 +1,18 @@
 """How many of the kernels that Inductor generated are proved?
 
-    python benchmarks/ttir_inductor.py FOLDER/inductor.jsonl.gz \
+    python benchmarks/ttir_inductor.py FOLDER/*.jsonl.gz \
         --json benchmarks/results/ttir_inductor.json
 
-The texts come from ``ttir_inductor_collect.py``, which runs on a machine with a GPU.
-Inductor compiles for fixed sizes, so sizes and grid are numbers here: the statement is
-about all programs and lanes of that launch, and about any contents of memory. Two
-parameters at one address are one memory. Times are processor time.
+The texts come from ``ttir_inductor_fake.py``, which compiles for a GPU that is not
+there, or from ``ttir_inductor_collect.py``, which runs on one. Each configuration of a
+kernel is a case. Inductor compiles for fixed sizes, so sizes and grid are numbers here:
+the statement is about all programs and lanes of that launch, and about any contents of
+memory. Two parameters at one address are one memory. Times are processor time.
 """
 
 import argparse
 import gzip
+import itertools
 import json
 import sys
 import time
@@ -32,6 +34,7 @@ CORE = ("in_bounds", "no_wrap", "write_once", "no_race")
 
 def arguments_of(record: dict[str, Any]) -> dict[str, Argument]:
     """Return the arguments of a recorded launch."""
+    refuse_overlaps(record["arguments"])
     found: dict[str, Argument] = {}
     addresses: dict[int, str] = {}
     sizes = {
@@ -60,11 +63,46 @@ def arguments_of(record: dict[str, Any]) -> dict[str, Argument]:
     return found
 
 
-def examine(record: dict[str, Any], budget: float) -> dict[str, Any]:
+def refuse_overlaps(arguments: dict[str, Any]) -> None:
+    """Refuse tensors that share a part of their memory but not its start.
+
+    Raises:
+        ValueError: two do; the checker has no words for that.
+    """
+    spans = []
+    for name, one in arguments.items():
+        if "shape" not in one or 0 in one["shape"]:
+            continue
+        last = sum(
+            (size - 1) * step
+            for size, step in zip(one["shape"], one["strides"], strict=True)
+        )
+        width = _BYTES.get(one["dtype"].removeprefix("torch."), 8)
+        spans.append((one["address"], one["address"] + (last + 1) * width, name))
+    spans.sort()
+    for first, second in itertools.pairwise(spans):
+        if second[0] != first[0] and second[0] < first[1]:
+            raise ValueError(f"{first[2]} and {second[2]} overlap")
+
+
+_BYTES = {
+    "bool": 1,
+    "int8": 1,
+    "uint8": 1,
+    "bfloat16": 2,
+    "float16": 2,
+} | dict.fromkeys(("int32", "float32"), 4)
+
+
+def examine(record: dict[str, Any], budget: float, timeout: float) -> dict[str, Any]:
     """Check one kernel."""
     started = time.process_time()
     report = check(
-        record["ttir"], arguments_of(record), grid=tuple(record["grid"]), budget=budget
+        record["ttir"],
+        arguments_of(record),
+        grid=tuple(record["grid"]),
+        budget=budget,
+        timeout=timeout,
     )
     seconds = time.process_time() - started
     found: dict[str, Any] = {
@@ -88,18 +126,24 @@ def examine(record: dict[str, Any], budget: float) -> dict[str, Any]:
 def main() -> int:
     """Check, print, write, and return the exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("texts", type=Path)
-    parser.add_argument("--budget", type=float, default=12.0)
+    parser.add_argument("texts", type=Path, nargs="+")
+    parser.add_argument("--budget", type=float, default=60.0)
+    parser.add_argument("--timeout", type=float, default=20.0, help="of a question")
+    parser.add_argument("--first", action="store_true", help="configuration only")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--commit", help="recorded where git is not at hand")
     options = parser.parse_args()
     measured = options.commit or commit()
-    with gzip.open(options.texts, "rt") as file:
-        inputs = [json.loads(line) for line in file]
+    inputs = []
+    for path in options.texts:
+        with gzip.open(path, "rt") as file:
+            inputs += [json.loads(line) for line in file]
+    if options.first:
+        inputs = [one for one in inputs if one.get("configuration", 0) == 0]
     records = []
     for one in inputs:
         try:
-            record = examine(one, options.budget)
+            record = examine(one, options.budget, options.timeout)
         except ValueError as error:
             record = {
                 "model": one["model"],
@@ -110,9 +154,10 @@ def main() -> int:
             }
         records.append(record)
         note = record.get("condition") or str(record.get("detail", ""))[:160]
-        print(f"{one['model']:<16} {one['kernel'][:60]:<60} {record['verdict']} {note}")
+        if record["verdict"] != "proved":
+            print(f"{one['model']:<16} {one['kernel'][:60]:<60} {note}", flush=True)
     times = sorted(r["cpu_seconds"] for r in records if "cpu_seconds" in r)
-    versions = options.texts.parent / "versions.json"
+    versions = options.texts[0].parent / "versions.json"
     result = {
         "question": "How many of the kernels that Inductor generated are proved?",
         "command": "python benchmarks/ttir_inductor.py",

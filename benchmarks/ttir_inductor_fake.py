@@ -1,0 +1,368 @@
+"""Collect the Triton kernels that Inductor generates for an H200, without one.
+
+    python benchmarks/ttir_inductor_fake.py --out FOLDER --only resnet50
+
+Ten models of full width are compiled by Inductor on tensors without data, whose device
+says that it is an H200; what its wrapper launches is written down instead of run: TTIR
+of each configuration that would be tried, arguments, grid. The language models have
+three layers: all layers have the same kernels. Inference is in
+bfloat16, training in float32. The texts are not committed; ``ttir_inductor.py`` checks
+them and writes figures. ``ttir_inductor_collect.py`` does the same on a GPU.
+"""
+
+import argparse
+import contextlib
+import gzip
+import json
+import os
+import sys
+import time
+import traceback
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from unittest import mock
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
+os.environ["TIMM_FUSED_ATTN"] = "0"
+
+from benchmarks import fake_cuda
+
+if __name__ == "__main__":
+    fake_cuda.load()
+
+import torch
+
+from benchmarks.model_zoo import declare_vision_operators, tensors_of
+
+H200 = {
+    "name": "NVIDIA H200",
+    "major": 9,
+    "minor": 0,
+    "multi_processor_count": 132,
+    "regs_per_multiprocessor": 65536,
+    "max_threads_per_multi_processor": 2048,
+    "max_threads_per_block": 1024,
+    "warp_size": 32,
+    "total_memory": 150_110_011_392,
+    "shared_memory_per_block": 49152,
+    "shared_memory_per_block_optin": 232448,
+    "shared_memory_per_multiprocessor": 233472,
+    "L2_cache_size": 62_914_560,
+    "is_integrated": 0,
+}
+"""What ``torch.cuda.get_device_properties`` gives there."""
+
+BATCH, TOKENS, VOCABULARY, LAYERS = 8, 200, 32000, 3
+
+LANGUAGE: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "bert_base": ("BertConfig", "BertForMaskedLM", {"num_hidden_layers": LAYERS}),
+    "gpt2": ("GPT2Config", "GPT2LMHeadModel", {"n_layer": LAYERS}),
+    "llama_0.3b": (
+        "LlamaConfig",
+        "LlamaForCausalLM",
+        {
+            "hidden_size": 1024,
+            "intermediate_size": 2816,
+            "num_hidden_layers": LAYERS,
+            "num_attention_heads": 16,
+            "num_key_value_heads": 4,
+            "vocab_size": VOCABULARY,
+        },
+    ),
+    "t5_small": ("T5Config", "T5ForConditionalGeneration", {"num_layers": LAYERS}),
+}
+VISION = {
+    "resnet50": "resnet50",
+    "vit_base": "vit_base_patch16_224",
+    "convnext_tiny": "convnext_tiny",
+    "mixer_b16": "mixer_b16_224",
+    "efficientnet_b0": "efficientnet_b0",
+    "mobilenetv3": "mobilenetv3_small_100",
+}
+
+
+def model_of(name: str) -> torch.nn.Module:
+    """Return a model; its weights are without data, on the device."""
+    declare_vision_operators()
+    made: torch.nn.Module
+    if name in VISION:
+        import timm
+
+        made = timm.create_model(VISION[name], pretrained=False)
+    else:
+        import transformers
+
+        config_class, model_class, settings = LANGUAGE[name]
+        config = getattr(transformers, config_class)(**settings)
+        config.use_cache = False
+        config._attn_implementation = "eager"
+        made = getattr(transformers, model_class)(config)
+    return made
+
+
+def to_device(model: torch.nn.Module, dtype: torch.dtype) -> None:
+    """Replace each weight by one without data on the device of the fake mode."""
+
+    def empty(tensor: torch.Tensor) -> torch.Tensor:
+        kind = dtype if tensor.is_floating_point() else tensor.dtype
+        return torch.empty(tensor.shape, dtype=kind, device="cuda")
+
+    seen: dict[int, torch.nn.Parameter] = {}
+    for module in model.modules():
+        for key, weight in list(module._parameters.items()):
+            if weight is not None:
+                if id(weight) not in seen:
+                    seen[id(weight)] = torch.nn.Parameter(empty(weight))
+                module._parameters[key] = seen[id(weight)]
+        for key, buffer in list(module._buffers.items()):
+            if buffer is not None:
+                module._buffers[key] = empty(buffer)
+
+
+def batch_of(name: str, dtype: torch.dtype) -> dict[str, torch.Tensor]:
+    """Return a model's named arguments, without data."""
+    if name in VISION:
+        return {"x": torch.empty(BATCH, 3, 224, 224, dtype=dtype, device="cuda")}
+
+    def tokens() -> torch.Tensor:
+        return torch.zeros(BATCH, TOKENS, dtype=torch.int64, device="cuda")
+
+    batch = {"input_ids": tokens(), "labels": tokens()}
+    if name == "t5_small":
+        batch["decoder_input_ids"] = tokens()
+    return batch
+
+
+@contextlib.contextmanager
+def pretended() -> Iterator[None]:
+    """Answer what Python code asks of ``torch.cuda`` as an H200 would, in the block.
+
+    What a compiled graph allocates is a tensor of the fake mode that is active.
+    """
+    with contextlib.ExitStack() as stack:
+        for holder, name, answer in (*_of_torch(), *_of_triton()):
+            stack.enter_context(mock.patch.object(holder, name, answer, create=True))
+        yield
+
+
+def _of_torch() -> Iterator[tuple[Any, str, Any]]:
+    """Yield what is replaced in torch: where, its name, what takes its place."""
+    from torch._dynamo.device_interface import CudaInterface
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    properties = SimpleNamespace(**H200)
+    answers: dict[str, Any] = {
+        "is_available": lambda: True,
+        "is_initialized": lambda: False,
+        "device_count": lambda: 1,
+        "current_device": lambda: 0,
+        "get_device_properties": lambda device=None: properties,
+        "get_device_capability": lambda device=None: (9, 0),
+        "get_device_name": lambda device=None: properties.name,
+        "is_bf16_supported": lambda *args, **kwargs: True,
+        "synchronize": lambda device=None: None,
+        "set_device": lambda device: None,
+        "empty_cache": lambda: None,
+        "_lazy_init": lambda: None,
+        "_exchange_device": lambda device: 0,
+        "_maybe_exchange_device": lambda device: 0,
+        "mem_get_info": lambda device=None: (H200["total_memory"],) * 2,
+        "current_stream": lambda device=None: SimpleNamespace(
+            cuda_stream=0, stream_id=0, device_index=0
+        ),
+        "get_rng_state": lambda device="cuda": torch.zeros(16, dtype=torch.uint8),
+        "set_rng_state": lambda state, device="cuda": None,
+        "_DeviceGuard": lambda index: contextlib.nullcontext(),
+    }
+    for name, answer in answers.items():
+        yield torch.cuda, name, answer
+        if name in CudaInterface.__dict__ and name != "is_available":
+            yield CudaInterface, name, staticmethod(answer)
+    yield CudaInterface, "get_raw_stream", staticmethod(lambda index: 0)
+    yield torch.version, "cuda", "13.0"
+    yield torch._C, "_cuda_getCurrentRawStream", lambda index: 0
+    # constants are made on the CPU first
+    yield FakeTensorMode, "avoid_device_init", property(lambda self: True)
+    yield _folding_on_the_cpu()
+    guards: Any = torch._C._dynamo.guards
+    yield (
+        guards,
+        "_empty_strided_cuda",
+        lambda size, stride, dtype: torch.empty_strided(
+            size, stride, dtype=dtype, device="cuda"
+        ),
+    )
+    yield (
+        guards,
+        "_reinterpret_tensor",
+        lambda tensor, size, stride, offset=0: torch.as_strided(
+            tensor, size, stride, tensor.storage_offset() + offset
+        ),
+    )
+
+
+def _folding_on_the_cpu() -> tuple[Any, str, Any]:
+    """Return the replacement that lets Inductor compute its constants."""
+    from torch._inductor.fx_passes.joint_graph import UniformValueConstantFolder
+
+    plain: Any = UniformValueConstantFolder._deduce_value
+
+    def deduced(self: Any, node: Any) -> Any:
+        kept = node.kwargs
+        if "device" in kept:
+            node.kwargs = {**kept, "device": torch.device("cpu")}
+        try:
+            return plain(self, node)
+        finally:
+            node.kwargs = kept
+
+    return UniformValueConstantFolder, "_deduce_value", deduced
+
+
+def _of_triton() -> Iterator[tuple[Any, str, Any]]:
+    """Yield what is replaced in Triton, which looks for a driver."""
+    import triton
+    from torch._inductor.runtime import triton_helpers
+    from triton.backends.compiler import GPUTarget
+
+    active = SimpleNamespace(
+        get_current_target=lambda: GPUTarget("cuda", 90, 32),
+        get_current_device=lambda: 0,
+        get_current_stream=lambda device=None: 0,
+    )
+    yield triton.runtime.driver, "_active", active
+    yield triton_helpers, "set_driver_to_gpu", lambda: None
+
+
+def described(value: Any) -> dict[str, Any]:
+    """Return an argument; tensors in one memory have comparable addresses."""
+    if isinstance(value, torch.Tensor):
+        start = value.untyped_storage()._cdata << 40
+        return {
+            "dtype": str(value.dtype),
+            "shape": list(value.shape),
+            "strides": list(value.stride()),
+            "address": start + value.storage_offset() * value.element_size(),
+        }
+    return {"value": value}
+
+
+def records_of(tuner: Any, args: tuple[Any, ...]) -> Iterator[dict[str, Any]]:
+    """Yield a launch of each configuration of a kernel."""
+    from torch._inductor.runtime.triton_heuristics import GridExpr
+
+    from compiler.triton_api import ttir_text
+
+    order = tuner.fn.arg_names
+    fixed = {parameter.name for parameter in tuner.fn.params if parameter.is_constexpr}
+    names = [name for name in order if name not in fixed]
+    for place, config in enumerate(tuner.configs):
+        meta = tuner._create_compile_meta(config)
+        constants = {
+            order[key[0]] if isinstance(key, tuple) else key: value
+            for key, value in meta["constants"].items()
+        }
+        divisible = {
+            order[key[0]]: by
+            for key, attributes in meta["configs"][0].items()
+            for kind, by in attributes
+            if kind == "tt.divisibility"
+        }
+        given = {n: k for n, k in meta["signature"].items() if n not in constants}
+        named = dict(zip(names, args, strict=False))
+        grid = GridExpr.from_meta(tuner.inductor_meta, config)
+        extents = grid.eval_slow({**named, **config.kwargs})
+        yield {
+            "kernel": tuner.fn.__name__,
+            "configuration": place,
+            "constants": dict(config.kwargs),
+            "ttir": ttir_text(
+                tuner.fn,
+                given,
+                constants,
+                divisible=divisible,
+                checks=bool(meta["debug"]),
+            ),
+            "arguments": {n: described(v) for n, v in named.items() if n in given},
+            "grid": [int(n) for n in extents],
+        }
+
+
+def collected(name: str, training: bool) -> list[dict[str, Any]]:
+    """Return the launches of a model's kernels, each once."""
+    from torch._inductor import config
+    from torch._inductor.runtime.triton_heuristics import CachingAutotuner
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    found: dict[str, dict[str, Any]] = {}
+
+    def launched(self: Any, *args: Any, **kwargs: Any) -> None:
+        if hasattr(self, "noted"):
+            return
+        self.noted = True
+        for record in records_of(self, args):
+            record |= {"model": name, "training": training}
+            found.setdefault(json.dumps([record["ttir"], record["grid"]]), record)
+
+    dtype = torch.float32 if training else torch.bfloat16
+    model = model_of(name)
+    torch._dynamo.reset()
+    with (
+        config.patch(
+            force_disable_caches=True,
+            size_asserts=False,
+            alignment_asserts=False,
+            shape_padding=False,  # decided by timing products
+        ),
+        mock.patch.object(CachingAutotuner, "run", launched),
+        mock.patch.object(CachingAutotuner, "precompile", lambda self, *a, **k: None),
+        pretended(),
+        FakeTensorMode(allow_non_fake_inputs=True),
+        torch.set_grad_enabled(training),
+    ):
+        to_device(model, dtype)
+        compiled: Any = torch.compile(model.train(training))
+        outputs = tensors_of(compiled(**batch_of(name, dtype)))
+        if training:
+            outputs[0].float().sum().backward()
+    return list(found.values())
+
+
+def main() -> int:
+    """Compile, write, and return the exit code."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--only", default="", help="models whose name has this in it")
+    parser.add_argument("--trace", action="store_true", help="of what failed")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    options.out.mkdir(exist_ok=True, parents=True)
+    for name in (*LANGUAGE, *VISION):
+        target = options.out / f"{name}.jsonl.gz"
+        if options.only not in name or target.exists():
+            continue
+        started = time.monotonic()
+        records = []
+        for training in (False, True):
+            try:
+                records += collected(name, training)
+            except Exception as error:
+                said = f"{type(error).__name__} {str(error)[:300]}"
+                print(name, f"training={training} failed:", said, flush=True)
+                if options.trace:
+                    traceback.print_exc()
+        with gzip.open(target, "wt") as file:
+            for one in records:
+                file.write(json.dumps(one) + "\n")
+        seconds = time.monotonic() - started
+        print(name, len(records), f"launches in {seconds:.0f} s", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
