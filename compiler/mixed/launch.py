@@ -13,21 +13,80 @@ from compiler.mixed.tiling import Problem, Tiling
 MOST_ELEMENTS = 2**31 - 1
 """Indices of elements are 32-bit."""
 
+ALIGNMENT = 16
+"""Of all pointers [bytes]."""
+
 
 @cache
-def build(problem: Problem, tiling: Tiling, ragged: bool) -> tuple[KernelText, Any]:
-    """Return a kernel's text and the ``@gluon.jit`` function; imports triton."""
+def build(
+    problem: Problem, tiling: Tiling, ragged: bool, arch: int = 90
+) -> tuple[KernelText, Any]:
+    """Return a kernel's text and the compiled kernel; imports triton.
+
+    Args:
+        problem: What is computed.
+        tiling: How it is cut.
+        ragged: Whether m may be no multiple of ``tiling.rows``.
+        arch: Compute capability times ten; the GPU need not be there.
+    """
+    from compiler.triton_api import compile_gluon
+
     text = kernel_text(problem, tiling, ragged=ragged)
-    return text, getattr(load_module(text.text), KERNEL)
+    compiled = compile_gluon(
+        getattr(load_module(text.text), KERNEL),
+        text.signature,
+        {},
+        aligned=[name for name, kind in text.signature.items() if kind[0] == "*"],
+        num_warps=text.num_warps,
+        arch=arch,
+        dependent=tiling.dependent,
+    )
+    return text, compiled
 
 
 @cache
-def _scratch(
-    device: torch.device, stream: int, sums: int, counters: int
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return memory for partial sums, and counters that are zero between launches."""
-    partial = torch.empty(sums, dtype=torch.float32, device=device)
-    return partial, torch.zeros(counters, dtype=torch.int32, device=device)
+def _arch(device: torch.device) -> int:
+    major, minor = torch.cuda.get_device_capability(device)
+    return 10 * major + minor
+
+
+class Counters:
+    """Counters of the splits of some launches, zero between launches.
+
+    Launches take slots in turn, so that those on other streams, and those recorded in
+    CUDA graphs, do not meet.
+
+    Attributes:
+        slots: int32 zeros [slots, tiles].
+    """
+
+    SLOTS = 64
+    TILES = 4096
+
+    def __init__(self, device: torch.device) -> None:
+        """Allocate them."""
+        shape = (self.SLOTS, self.TILES)
+        self.slots = torch.zeros(shape, dtype=torch.int32, device=device)
+        self.taken = 0
+
+    def take(self, tiles: int) -> torch.Tensor:
+        """Return counters for one launch, all zero."""
+        if tiles > self.TILES:
+            return torch.zeros(tiles, dtype=torch.int32, device=self.slots.device)
+        self.taken = (self.taken + 1) % self.SLOTS
+        return self.slots[self.taken]
+
+
+_COUNTERS: dict[torch.device, Counters] = {}
+
+
+def _counters(device: torch.device, tiles: int) -> torch.Tensor:
+    if device not in _COUNTERS:
+        if torch.cuda.is_current_stream_capturing():
+            # what is allocated now belongs to the graph: nobody else may have it
+            return torch.zeros(tiles, dtype=torch.int32, device=device)
+        _COUNTERS[device] = Counters(device)
+    return _COUNTERS[device].take(tiles)
 
 
 def launch(
@@ -51,29 +110,26 @@ def launch(
 def _launch(
     x: torch.Tensor, weight: PackedWeight, out: torch.Tensor, tiling: Tiling
 ) -> None:
+    from compiler.triton_api import launch_compiled
+
     m = x.shape[0]
-    text, kernel = build(weight.problem, tiling, m % tiling.rows != 0)
+    ragged = m % tiling.rows != 0
+    text, compiled = build(weight.problem, tiling, ragged, _arch(x.device))
     strips = -(-m // tiling.rows)
-    tiles = text.programs[0] * strips if tiling.splits > 1 else 0
-    stream = torch.cuda.current_stream(x.device).cuda_stream
-    partial, counter = _scratch(
-        x.device,
-        stream,
-        max(1, tiles * tiling.splits * tiling.columns * tiling.rows),
-        max(1, tiles),
-    )
+    partial = counter = weight.weight  # not read without splits
+    if tiling.splits > 1:
+        tiles = text.programs[0] * strips
+        size = tiles * tiling.splits * tiling.columns * tiling.rows
+        partial = torch.empty(size, dtype=torch.float32, device=x.device)
+        counter = _counters(x.device, tiles)
     zeros = weight.weight if weight.zeros is None else weight.zeros.view(torch.int32)
-    options = {"launch_pdl": True} if tiling.dependent else {}
-    kernel[(*text.programs, strips)](
-        weight.weight,
-        weight.scales,
-        zeros,
-        x,
-        out,
-        partial,
-        counter,
-        weight.alpha,
-        m,
-        num_warps=text.num_warps,
-        **options,
-    )
+    pointers = (weight.weight, weight.scales, zeros, _aligned(x), out, partial, counter)
+    with torch.cuda.device(x.device):
+        launch_compiled(
+            compiled, (*text.programs, strips), (*pointers, weight.alpha, m)
+        )
+
+
+def _aligned(x: torch.Tensor) -> torch.Tensor:
+    """Return activations that start at a multiple of 16 bytes, as kernels promise."""
+    return x if x.data_ptr() % ALIGNMENT == 0 else x.clone()

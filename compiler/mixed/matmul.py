@@ -86,11 +86,12 @@ def quantised_matmul(
         or out.dtype != x.dtype
         or out.device != x.device
         or not out.is_contiguous()
+        or out.data_ptr() % 16
     ):
         raise OutputError(
-            f"out must be contiguous with shape={shape}, dtype={x.dtype} on "
-            f"{x.device}, got shape={tuple(out.shape)}, dtype={out.dtype} on "
-            f"{out.device}"
+            "out must be contiguous, aligned to 16 bytes, with "
+            f"shape={shape}, dtype={x.dtype} on {x.device}, got "
+            f"shape={tuple(out.shape)}, dtype={out.dtype} on {out.device}"
         )
     rows = x.detach().reshape(-1, problem.k)
     flat = out.view(-1, problem.n)

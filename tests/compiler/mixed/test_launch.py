@@ -1,12 +1,36 @@
+import torch
+
 from compiler.mixed.formats import FORMATS
-from compiler.mixed.launch import build
+from compiler.mixed.launch import Counters, build
 from compiler.mixed.tiling import Problem, Tiling
 
 
 def test_kernels_are_built_once() -> None:
     problem = Problem(format=FORMATS["int4"], target="bf16", n=64, k=256, group=128)
     tiling = Tiling(rows=8, warps_k=2)
-    text, kernel = build(problem, tiling, True)
-    assert build(problem, tiling, True)[1] is kernel
-    assert list(text.signature) == list(kernel.arg_names)
+    text, compiled = build(problem, tiling, True)
+    assert build(problem, tiling, True)[1] is compiled
+    assert text.signature["weight"] == "*i32"
+    assert "ld.global" in compiled.asm["ptx"]
+    assert not compiled.metadata.launch_pdl
     assert text.programs == (4, 1)
+
+
+def test_a_dependent_launch_is_marked() -> None:
+    problem = Problem(format=FORMATS["int4"], target="bf16", n=16, k=64, group=64)
+    tiling = Tiling(rows=8, warps_k=1, depth=64, dependent=True)
+    compiled = build(problem, tiling, False)[1]
+    assert compiled.metadata.launch_pdl
+    ptx = compiled.asm["ptx"]
+    assert ptx.index("evict_first") < ptx.index("griddepcontrol.wait")
+
+
+def test_launches_take_counters_in_turn() -> None:
+    counters = Counters(torch.device("cpu"))
+    first, second = counters.take(10), counters.take(10)
+    assert first.data_ptr() != second.data_ptr()
+    assert not counters.slots.any()
+    for _ in range(Counters.SLOTS - 2):
+        counters.take(10)
+    assert counters.take(10).data_ptr() == first.data_ptr()
+    assert counters.take(Counters.TILES + 1).shape == (Counters.TILES + 1,)
