@@ -7,6 +7,7 @@ What stays an array can still share a kernel with its readers.
 """
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -69,8 +70,17 @@ def effort(node: Map) -> Effort:
 
 
 def pinned(program: Program) -> set[str]:
-    """Return the arrays that must be in memory: outputs, externs' arguments, bases."""
+    """Return the arrays that must be in memory: outputs, externs' arguments, bases.
+
+    So must an array that several outputs show: they share its memory.
+    """
     names = {name for name in program.outputs if isinstance(name, str)}
+    shown = Counter(
+        node.shares
+        for node in program.nodes
+        if isinstance(node, Map) and node.shares and node.buffer.name in names
+    )
+    names.update(base for base, count in shown.items() if count > 1)
     for node in program.nodes:
         if isinstance(node, (Extern, Alias)):
             names.update(reads(node))

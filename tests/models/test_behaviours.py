@@ -147,6 +147,19 @@ def test_outputs_that_alias(same: Same) -> None:
     assert fourth.data_ptr() == third.data_ptr()
 
 
+def test_parts_of_a_result_share_its_memory(same: Same) -> None:
+    def f(x: torch.Tensor) -> Any:
+        y = x + 1
+        left, right = y.split(2, 1)
+        return left, right, y.sum(0)
+
+    compiled = same(f, torch.randn(3, 4), exact=True)
+    left, right, _ = compiled(torch.zeros(3, 4))
+    shared = left.as_strided((3, 4), (4, 1), 0)
+    right.fill_(7.0)
+    assert shared[:, 2:].eq(7.0).all() and shared[:, :2].eq(1.0).all()
+
+
 def test_writes_into_inputs(same: Same) -> None:
     def f(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         x.add_(y)

@@ -125,6 +125,20 @@ def test_calls_need_memory() -> None:
     assert names(inlined(made, [])) == ["y"]
 
 
+def test_what_two_outputs_show_needs_memory() -> None:
+    half = Axis(B, index(16))
+    parts = [
+        Map(array(name, 64, 16), (ROWS, half), x("y", A, place), shares="y")
+        for name, place in (("left", B), ("right", add(B, 16)))
+    ]
+    whole = row_map("y", apply("neg", x()))
+    both = program(whole, *parts, outputs=("left", "right"))
+    assert pinned(both) == {"y", "left", "right"}
+    assert names(inlined(both, [])) == ["y", "left", "right"]
+    one = program(whole, *parts, outputs=("left",))
+    assert pinned(one) == {"left"}
+
+
 def test_the_end_of_a_reduction_stays_before_another() -> None:
     inner, rows = (COLUMNS,), (ROWS,)
     total = Reduce((array("s", 64),), rows, inner, "sum", (x(),))
