@@ -1,4 +1,4 @@
-"""Dumps that the tests read: small kernels compiled for sm_90 by the installed Triton."""
+"""Dumps that the tests read: small kernels, compiled by the installed Triton."""
 
 from collections.abc import Callable
 from pathlib import Path
