@@ -286,7 +286,7 @@ def _met(setting: Setting, finding: Finding, candidate: Candidate) -> Found | No
     touched = (memory.stores, memory.loads, memory.atomics)
     second = candidate.program(setting, "'")
     if first == second:
-        second = _another(candidate, first)
+        second = _another(setting, candidate, first)
     run(setting, candidate, second, memory)
     stores, loads, atomics = touched
     pairs = [
@@ -311,10 +311,14 @@ def _met(setting: Setting, finding: Finding, candidate: Candidate) -> Found | No
     return None
 
 
-def _another(candidate: Candidate, first: Mapping[str, int]) -> dict[str, int]:
-    """Return another program, of a kernel whose programs do the same."""
+def _another(
+    setting: Setting, candidate: Candidate, first: Mapping[str, int]
+) -> dict[str, int]:
+    """Return another program that does the same: its axis is not read."""
     found = dict(first)
     for axis in AXES:
+        if axis in setting.program.pids:
+            continue
         if candidate.grid[axis] > 1:
             found[axis] = (found.get(axis, 0) + 1) % candidate.grid[axis]
             return found

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from algebra.verdict import Proved, Verdict
 from verify.symbolic.terms import (
+    FALSE,
     ONE,
-    TRUE,
     Term,
     conjoin,
     disjoin,
@@ -24,6 +24,7 @@ from verify.symbolic.walk import symbols_of
 from verify.ttir.program import LOAD, STORE, Access
 
 from .finding import Finding
+from .injective import is_injective
 from .memory_safety import verdict_of
 from .radix import Digits, digits_of
 from .setting import Setting, placed, renamed
@@ -63,6 +64,7 @@ class Pairs:
         self.setting = setting
         self.shared = setting.shared
         self.split: dict[tuple[Term, Term], Digits | None] = {}
+        self.unique: dict[tuple[Term, Term], bool] = {}
 
     def digits(self, place: Place) -> Digits | None:
         """Return the address of an access as digits; remembered."""
@@ -77,17 +79,46 @@ class Pairs:
         """Ask for two different programs that touch one element."""
         ids = self.setting.program.pids.values()
         pids = [node for pid in ids for node in in_order(symbols_of(pid))]
-        if pids:
-            return self.collide(one, other, pids, self.shared)
-        # a kernel that reads no program id does the same in all programs
-        several = disjoin(*(less(ONE, n) for n in self.setting.grid.values()))
-        return self.collide(one, other, [], self.shared, several)
+        # programs do the same that differ along an axis which is not read
+        several = disjoin(
+            *(
+                less(ONE, count)
+                for axis, count in self.setting.grid.items()
+                if axis not in self.setting.program.pids
+            )
+        )
+        same = (one.offset, one.reach) == (other.offset, other.reach)
+        if several is FALSE and same and self.is_unique(one):
+            return Proved("digits"), ()
+        return self.collide(one, other, pids, self.shared, several)
+
+    def is_unique(self, place: Place) -> bool:
+        """Whether no two lanes of all programs have one address; remembered."""
+        key = (place.offset, place.reach)
+        if key not in self.unique:
+            ids = self.setting.program.pids.values()
+            own = {node for pid in ids for node in symbols_of(pid)}
+            own |= {lane for lane in place.access.lanes if lane.kind == "symbol"}
+            own |= symbols_of(place.offset) & set(place.access.loops)
+            counts = [
+                less(pid, self.setting.grid[axis])
+                for axis, pid in self.setting.program.pids.items()
+            ]
+            self.unique[key] = is_injective(
+                place.offset,
+                conjoin(place.reach, *counts),
+                own,
+                lambda parts: self.setting.ask(parts) is False,
+            )
+        return self.unique[key]
 
     def between_lanes(self, place: Place) -> Question:
         """Ask for two lanes of one store that write one element."""
         lanes = [lane for lane in place.access.lanes if lane.kind == "symbol"]
         if not lanes:
             return Proved("one lane"), ()
+        if self.is_unique(place):
+            return Proved("digits"), ()
         everything = symbols_of(place.reach) | symbols_of(place.offset)
         return self.collide(place, place, lanes, everything - set(lanes))
 
@@ -97,7 +128,7 @@ class Pairs:
         other: Place,
         apart: Sequence[Term],
         shared: frozenset[Term],
-        different: Term = TRUE,
+        different: Term = FALSE,
     ) -> Question:
         """Ask whether two accesses meet that differ in one of ``apart``.
 
@@ -106,7 +137,7 @@ class Pairs:
             other: The second; its symbols get new names.
             apart: Symbols that tell the two from each other.
             shared: Symbols that both have in common.
-            different: What else tells them apart.
+            different: Another way in which they may be apart.
         """
         setting = self.setting
         mine, theirs = self.digits(one), self.digits(other)
@@ -115,10 +146,10 @@ class Pairs:
             [other.reach, other.offset, *own, *apart], shared
         )
         copies, others = rest[: len(own)], rest[len(own) :]
-        if apart:
-            different = disjoin(
-                *(invert(equal(a, b)) for a, b in zip(apart, others, strict=True))
-            )
+        different = disjoin(
+            different,
+            *(invert(equal(a, b)) for a, b in zip(apart, others, strict=True)),
+        )
         meet = [equal(one.offset, offset)]
         if mine is not None and theirs is not None and mine.strides == theirs.strides:
             meet = [equal(a, b) for a, b in zip(mine.digits, copies, strict=True)]

@@ -3,7 +3,8 @@ from collections.abc import Callable
 
 import pytest
 
-from algebra.verdict import Proved, Unknown
+from algebra.verdict import Proved, Refuted, Unknown
+from verify import Buffer, Scalar, check
 from verify.checking.memory_safety import CANDIDATE
 from verify.checking.races import places, races, written_once
 from verify.checking.setting import Setting
@@ -69,3 +70,18 @@ def test_reading_what_another_program_writes_is_a_race(
     same = copy_text.replace("tt.splat %x", "tt.splat %y")
     assert verdicts(races(settings(same))) == {"Proved"}
     assert isinstance(Proved(), Proved)
+
+
+@pytest.mark.parametrize(
+    ("grid", "wanted"), [(1, Proved), (2, Refuted), ("n", Refuted)]
+)
+def test_an_axis_that_is_not_read_repeats_each_store(
+    copy_text: str, grid: int | str, wanted: type
+) -> None:
+    args: dict[str, Buffer | Scalar] = {
+        "x": Buffer("fp32", "n"),
+        "y": Buffer("fp32", "n", writes=True),
+        "n": Scalar("i32", 0),
+    }
+    report = check(copy_text, args, grid=("cdiv(n, 64)", grid), preconditions=False)
+    assert isinstance(report["write_once"], wanted), report
