@@ -5,10 +5,11 @@
 For each format, shape and number of rows, 32 different weights are multiplied one
 after another in one CUDA graph, so that none is still in the L2 cache; in turn with
 that, a kernel that only reads the same bytes, dequantisation and cuBLAS, and what
-Inductor makes of dequantisation and matmul. Kernels are compiled in parallel first; for each row the
-tiling is chosen by timing, after its result was compared with float64 on an output that
-was poisoned. The reading kernel is chosen by timing too. Both also run as programmatic
-dependent launches ("dependent"), and the best of each is compared with the best.
+Inductor makes of dequantisation and matmul. Kernels are compiled in parallel first; for
+each row the tiling is chosen by timing, after its result was compared with float64 on
+an output that was poisoned. The reading kernel is chosen by timing too. Both also run
+as programmatic dependent launches ("dependent"), and the best of each is compared with
+the best of the other.
 """
 
 import argparse
