@@ -62,13 +62,11 @@ class Assertion:
     """A condition on lanes; where it does not hold the program ends.
 
     Attributes:
-        lanes: Coordinates in the block that is tested.
-        condition: What holds afterwards.
+        condition: What holds afterwards, for all values of its lanes.
         guard: Under which it was reached.
         loops: Iteration numbers of the loops around it.
     """
 
-    lanes: tuple[Term, ...]
     condition: Term
     guard: tuple[Term, ...]
     loops: tuple[Term, ...]
@@ -284,18 +282,17 @@ class Machine:
                 element=pointee_of(where.element),
                 operation=operation,
                 order=self.number("access"),
-                asserted=self.asserted(lanes),
+                asserted=self.asserted(),
             )
         )
 
-    def asserted(self, lanes: tuple[Term, ...]) -> Term:
-        """Return what assertions that were passed say of the lanes of a block."""
+    def asserted(self) -> Term:
+        """Return what assertions that were passed say; it holds at all lanes."""
         return conjoin(
             *(
                 one.condition
                 for one in self.assertions
-                if one.lanes in (lanes, ())
-                and one.guard == self.guard[: len(one.guard)]
+                if one.guard == self.guard[: len(one.guard)]
                 and one.loops == self.loops[: len(one.loops)]
             )
         )

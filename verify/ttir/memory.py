@@ -44,7 +44,6 @@ from .tensor import (
     Descriptor,
     Tensor,
     Value,
-    lanes_of,
     pointwise,
     range_of,
     scalar,
@@ -158,9 +157,8 @@ def _assert(
     """``tt.assert`` ends the program where a lane fails, before what comes after."""
     tested = machine.tensor(operands[0], operation)
     if machine.recording:
-        lanes = lanes_of(tested.shape)
         machine.assertions.append(
-            Assertion(lanes, tested.term(), machine.guard, machine.loops)
+            Assertion(tested.term(), machine.guard, machine.loops)
         )
     return []
 

@@ -28,7 +28,7 @@ class Access:
         element: Type of an element.
         operation: The operation.
         order: Place in the program's order.
-        asserted: What assertions before it say of its lanes: where one fails, the
+        asserted: What assertions before it say, at all lanes: where one fails, the
             program has ended.
     """
 

@@ -94,9 +94,7 @@ def test_what_is_assumed_is_a_promise(ttir: Text) -> None:
     assert [claim.kind for claim in program.claims] == ["assume"]
 
 
-def test_assertions_are_noted_on_later_accesses_of_their_lanes(
-    ttir: Text, block: str
-) -> None:
+def test_assertions_are_noted_on_later_accesses(ttir: Text, block: str) -> None:
     lines = block + (
         "%d = arith.constant dense<0.0> : tensor<64xf32>\n"
         "tt.store %to, %d : tensor<64x!tt.ptr<f32>>\n"
@@ -106,5 +104,18 @@ def test_assertions_are_noted_on_later_accesses_of_their_lanes(
         "tt.store %y, %one : !tt.ptr<f32>"
     )
     before, after, other = evaluate(read_module(ttir(lines))).accesses[-3:]
-    assert before.asserted is TRUE and other.asserted is TRUE
-    assert after.asserted is not TRUE
+    assert before.asserted is TRUE
+    assert after.asserted is other.asserted is not TRUE
+
+
+def test_an_assertion_in_a_branch_is_one_of_the_branch(ttir: Text) -> None:
+    body = (
+        "%z = arith.constant 0 : i32\n%c = arith.cmpi sgt, %n, %z : i32\n"
+        "%one = arith.constant 1.0 : f32\n"
+        "scf.if %c {\n"
+        '  tt.assert %c, "m" : i1\n'
+        "  tt.store %y, %one : !tt.ptr<f32>\n}\n"
+        "tt.store %y, %one : !tt.ptr<f32>"
+    )
+    inside, after = evaluate(read_module(ttir(body))).accesses
+    assert inside.asserted is not TRUE and after.asserted is TRUE
