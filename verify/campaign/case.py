@@ -84,11 +84,13 @@ def _specs_to_json(specs: Mapping[str, TensorSpec]) -> dict[str, Any]:
 
 
 def _specs_from_json(data: Mapping[str, Any]) -> dict[str, TensorSpec]:
-    specs = {}
-    for name, fields in data.items():
-        given = dict(fields)
-        given["dtype"] = getattr(torch, given["dtype"])
-        for part in ("shape", "strides"):
-            given[part] = tuple(given[part])
-        specs[name] = TensorSpec(**given)
-    return specs
+    return {name: spec_from_json(fields) for name, fields in data.items()}
+
+
+def spec_from_json(fields: Mapping[str, Any]) -> TensorSpec:
+    """Return a tensor from its fields as plain data."""
+    given = dict(fields)
+    given["dtype"] = getattr(torch, given["dtype"])
+    for part in ("shape", "strides"):
+        given[part] = tuple(given[part])
+    return TensorSpec(**given)
