@@ -39,6 +39,8 @@ class Options:
             the capture from faults of the compiler.
         threads: Threads of CPU kernels; None: as many as torch uses.
         cache: Keep compiled graphs on disk, and use what is kept there.
+        freeze: For inference: what depends on parameters and buffers alone is computed
+            once, and normalisations are folded into convolutions.
     """
 
     mode: str = "default"
@@ -51,6 +53,7 @@ class Options:
     lower: bool = True
     threads: int | None = None
     cache: bool = True
+    freeze: bool = False
 
     def __post_init__(self) -> None:
         if self.mode not in MODES:

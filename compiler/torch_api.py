@@ -383,6 +383,35 @@ def static_inputs() -> tuple[int, ...]:
     return tuple(getattr(metadata, "static_input_indices", ()))
 
 
+def real_weights(graph: fx.GraphModule) -> dict[int, torch.Tensor]:
+    """Return the parameters and buffers among the inputs of a graph of Dynamo's.
+
+    Args:
+        graph: As a backend gets it, while it is called.
+
+    Returns:
+        Number of the input -> the tensor itself.
+    """
+    found: dict[int, torch.Tensor] = {}
+    placeholders = [node for node in graph.graph.nodes if node.op == "placeholder"]
+    for number, node in enumerate(placeholders):
+        value = getattr(node.meta.get("grapharg"), "example", None)
+        kind = getattr(value, "_dynamo_static_input_type", None)
+        static = kind is not None or isinstance(value, torch.nn.Parameter)
+        if isinstance(value, torch.Tensor) and static and not is_fake(value):
+            found[number] = value
+    return found
+
+
+def fake_of(value: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
+    """Return a fake tensor of a real one, of the mode of another and of fixed sizes."""
+    mode = fake_mode([like])
+    if mode is None:
+        return value
+    made: torch.Tensor = mode.from_tensor(value, static_shapes=True)
+    return made
+
+
 def stack_trace(node: fx.Node) -> str | None:
     """Return where the user's program called what the node came from."""
     return node.meta.get("stack_trace") or getattr(node, "stack_trace", None)

@@ -9,6 +9,7 @@ from compiler.lower import decompositions
 from compiler.options import Options
 from compiler.torch_api import differentiate, mutated_inputs, unseen
 
+from .frozen import compile_frozen
 from .graph import compile_graph
 from .kernels import warm_up
 from .overlap import overlap_guard, shared_at_capture
@@ -35,6 +36,8 @@ def compile_captured(
         A function of the graph's inputs.
     """
     warm_up(example_inputs)
+    if options.freeze:
+        return compile_frozen(graph, example_inputs, options, validator)
     mutated: tuple[int, ...] = ()
 
     def compiler_of(name: str) -> Callable[[fx.GraphModule, Sequence[Any]], Any]:

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import fx
 
-from compiler.torch_api import is_overload
+from compiler.torch_api import fake_of, is_overload, real_tensors
 
 aten = torch.ops.aten
 
@@ -52,8 +52,7 @@ class _Frozen:
         with self.graph.graph.inserting_before(self.first):
             node = self.graph.graph.placeholder(f"frozen_{self.count}")
         self.count += 1
-        mode = like.fake_mode
-        node.meta["val"] = mode.from_tensor(value)
+        node.meta["val"] = fake_of(value, like)
         self.values[node] = value
         return node
 
@@ -69,7 +68,7 @@ class _Frozen:
             if fake.numel() > LARGEST:
                 continue
             args, kwargs = fx.map_arg((node.args, node.kwargs), self.values.__getitem__)
-            with torch.no_grad():
+            with real_tensors(), torch.no_grad():
                 value = node.target(*args, **kwargs)
             node.replace_all_uses_with(self.constant(value, fake))
 
@@ -79,31 +78,41 @@ class _Frozen:
             if node.target is not aten._native_batch_norm_legit_no_training.default:
                 continue
             convolution, *parameters = node.args[:5]
-            epsilon = node.args[6]
             if not self._folds(convolution, parameters):
                 continue
-            gamma, beta, mean, variance = (
-                None if p is None else self.values[p].double() for p in parameters
-            )
-            assert mean is not None and variance is not None
-            weight = self.values[convolution.args[1]]
-            bias = convolution.args[2]
-            scale = torch.rsqrt(variance + float(epsilon))
-            if gamma is not None:
-                scale = scale * gamma
-            shift = 0.0 if bias is None else self.values[bias].double()
-            moved = (shift - mean) * scale
-            if beta is not None:
-                moved = moved + beta
-            shape = (-1, *[1] * (weight.dim() - 1))
-            scaled = (weight.double() * scale.view(shape)).to(weight.dtype)
+            with real_tensors(), torch.no_grad():
+                scaled, moved = self._scaled(
+                    convolution, parameters, float(node.args[6])
+                )
             fake = convolution.meta["val"]
             args = list(convolution.args)
-            args[1] = self.constant(scaled.contiguous(), fake)
-            args[2] = self.constant(moved.to(weight.dtype), fake)
+            args[1] = self.constant(scaled, fake)
+            args[2] = self.constant(moved, fake)
             convolution.args = tuple(args)
             for user in list(node.users):
                 user.replace_all_uses_with(convolution)
+
+    def _scaled(
+        self, convolution: fx.Node, parameters: list[Any], epsilon: float
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return a convolution's weight and bias with a normalisation in them."""
+        gamma, beta, mean, variance = (
+            None if p is None else self.values[p].double() for p in parameters
+        )
+        assert mean is not None and variance is not None
+        weight_node: Any = convolution.args[1]
+        bias: Any = convolution.args[2]
+        weight = self.values[weight_node]
+        scale = torch.rsqrt(variance + epsilon)
+        if gamma is not None:
+            scale = scale * gamma
+        shift = 0.0 if bias is None else self.values[bias].double()
+        moved = (shift - mean) * scale
+        if beta is not None:
+            moved = moved + beta
+        shape = (-1, *[1] * (weight.dim() - 1))
+        scaled = (weight.double() * scale.view(shape)).to(weight.dtype)
+        return scaled, moved.to(weight.dtype)
 
     def _folds(self, convolution: Any, parameters: list[Any]) -> bool:
         if not isinstance(convolution, fx.Node) or len(convolution.users) != 1:
