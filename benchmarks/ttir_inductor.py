@@ -29,6 +29,9 @@ from verify.checking.arguments import Argument, Buffer, Scalar, dtype_name
 from verify.checking.check import check
 from verify.checking.report import verdict_name
 
+EVERY = 50
+"""Kernels after which the figures are written."""
+
 CORE = ("in_bounds", "no_wrap", "write_once", "no_race")
 
 
@@ -123,6 +126,59 @@ def examine(record: dict[str, Any], budget: float, timeout: float) -> dict[str, 
     return found
 
 
+def judged(record: dict[str, Any], budget: float, timeout: float) -> dict[str, Any]:
+    """Check one kernel; what cannot be used is an unknown."""
+    try:
+        return examine(record, budget, timeout)
+    except ValueError as error:
+        return {
+            "model": record["model"],
+            "kernel": record["kernel"],
+            "verdict": "unknown",
+            "core": False,
+            "detail": {"error": str(error)[:300]},
+        }
+
+
+def inputs_of(paths: list[Path], first: bool) -> list[dict[str, Any]]:
+    """Return the recorded launches, the first configuration of each kernel first."""
+    found: list[dict[str, Any]] = []
+    for path in paths:
+        with gzip.open(path, "rt") as file:
+            found += [json.loads(line) for line in file]
+    if first:
+        found = [one for one in found if one.get("configuration", 0) == 0]
+    return sorted(found, key=lambda one: int(one.get("configuration", 0) > 0))
+
+
+def figures(records: list[dict[str, Any]], left: int) -> dict[str, Any]:
+    """Return the figures of what was checked."""
+    times = sorted(r["cpu_seconds"] for r in records if "cpu_seconds" in r)
+    proved = [r for r in records if r["verdict"] == "proved"]
+    models = {}
+    for name in dict.fromkeys(r["model"] for r in records):
+        mine = [r for r in records if r["model"] == name]
+        models[name] = {
+            "kernels": len({r["kernel"] for r in mine}),
+            "cases": len(mine),
+            "proved": sum(r["verdict"] == "proved" for r in mine),
+        }
+    return {
+        "models": models,
+        "cases": len(records),
+        "not_reached": left,
+        "verdicts": dict(Counter(r["verdict"] for r in records)),
+        "proved_share": round(len(proved) / max(1, len(records)), 4),
+        "core_share": round(sum(r["core"] for r in records) / max(1, len(records)), 4),
+        "cpu_seconds": {
+            "p50": times[len(times) // 2],
+            "p95": times[int(len(times) * 0.95)],
+            "max": times[-1],
+        },
+        "not_proved": [r for r in records if r["verdict"] != "proved"],
+    }
+
+
 def main() -> int:
     """Check, print, write, and return the exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -130,56 +186,37 @@ def main() -> int:
     parser.add_argument("--budget", type=float, default=60.0)
     parser.add_argument("--timeout", type=float, default=20.0, help="of a question")
     parser.add_argument("--first", action="store_true", help="configuration only")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="in all")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--commit", help="recorded where git is not at hand")
     options = parser.parse_args()
     measured = options.commit or commit()
-    inputs = []
-    for path in options.texts:
-        with gzip.open(path, "rt") as file:
-            inputs += [json.loads(line) for line in file]
-    if options.first:
-        inputs = [one for one in inputs if one.get("configuration", 0) == 0]
-    records = []
+    deadline = time.monotonic() + options.seconds
+    versions = options.texts[0].parent / "versions.json"
+    inputs = inputs_of(options.texts, options.first)
+    records: list[dict[str, Any]] = []
+    result: dict[str, Any] = {}
     for one in inputs:
-        try:
-            record = examine(one, options.budget, options.timeout)
-        except ValueError as error:
-            record = {
-                "model": one["model"],
-                "kernel": one["kernel"],
-                "verdict": "unknown",
-                "core": False,
-                "detail": {"error": str(error)[:300]},
-            }
+        if time.monotonic() > deadline:
+            break
+        record = judged(one, options.budget, options.timeout)
         records.append(record)
         note = record.get("condition") or str(record.get("detail", ""))[:160]
         if record["verdict"] != "proved":
             print(f"{one['model']:<16} {one['kernel'][:60]:<60} {note}", flush=True)
-    times = sorted(r["cpu_seconds"] for r in records if "cpu_seconds" in r)
-    versions = options.texts[0].parent / "versions.json"
-    result = {
-        "question": "How many of the kernels that Inductor generated are proved?",
-        "command": "python benchmarks/ttir_inductor.py",
-        "commit": measured,
-        "collected": json.loads(versions.read_text()) if versions.exists() else {},
-        "models": len({r["model"] for r in records}),
-        "cases": len(records),
-        "verdicts": dict(Counter(r["verdict"] for r in records)),
-        "proved_share": round(
-            sum(r["verdict"] == "proved" for r in records) / max(1, len(records)), 4
-        ),
-        "core_share": round(sum(r["core"] for r in records) / max(1, len(records)), 4),
-        "cpu_seconds": {
-            "p50": times[len(times) // 2],
-            "p95": times[int(len(times) * 0.95)],
-            "max": times[-1],
-        },
-        "kernels": records,
-    }
-    print(json.dumps({k: v for k, v in result.items() if k != "kernels"}, indent=1))
-    if options.json:
-        options.json.write_text(json.dumps(result, indent=1) + "\n")
+        if len(records) % EVERY == 0 or len(records) == len(inputs):
+            result = {
+                "question": "How many of Inductor's kernels are proved?",
+                "command": "python benchmarks/ttir_inductor.py",
+                "commit": measured,
+                "collected": json.loads(versions.read_text())
+                if versions.exists()
+                else {},
+                **figures(records, len(inputs) - len(records)),
+            }
+            if options.json:
+                options.json.write_text(json.dumps(result, indent=1) + "\n")
+    print(json.dumps({k: v for k, v in result.items() if k != "not_proved"}, indent=1))
     return 0
 
 

@@ -13,6 +13,7 @@ them and writes figures. ``ttir_inductor_collect.py`` does the same on a GPU.
 import argparse
 import contextlib
 import gzip
+import importlib.metadata
 import json
 import os
 import sys
@@ -342,6 +343,12 @@ def main() -> int:
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     options.out.mkdir(exist_ok=True, parents=True)
+    versions = {
+        "torch": torch.__version__,
+        "triton": importlib.metadata.version("triton"),
+        "device": f"none: compiled for {H200['name']}",
+    }
+    (options.out / "versions.json").write_text(json.dumps(versions))
     for name in (*LANGUAGE, *VISION):
         target = options.out / f"{name}.jsonl.gz"
         if options.only not in name or target.exists():
