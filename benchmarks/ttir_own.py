@@ -7,18 +7,21 @@ Models are traced forward and backward on a CUDA device that is not there
 ``model_zoo.py``. Their graphs are lowered, scheduled and printed as on a GPU; each
 kernel is certified as ``options={"certify": "ttir"}`` does it. Nothing runs. ``--device
 cpu`` certifies the kernels of the C++ printer, which have no text that is checked.
+``--collect FILE`` writes the lowered graphs down, and ``--graphs FILE`` reads them.
 Equal kernels are checked once and counted as often as they occur. Times are processor
 time.
 """
 
 import argparse
+import copyreg
 import gc
 import json
+import pickle
 import sys
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -40,8 +43,10 @@ from compiler.frontend.certify import emitted_of
 from compiler.frontend.constants import lift_constants
 from compiler.frontend.kernels import Builder
 from compiler.frontend.validator import Certificate, Emitted
-from compiler.ir.kernel import Kernel
+from compiler.ir.kernel import Kernel, Schedule
+from compiler.ir.node import Program
 from compiler.options import Options
+from compiler.torch_api import overload_name, overload_of
 from verify.obligations import Obligations, worst
 
 SMALL = (
@@ -106,19 +111,30 @@ def builder_of(device: str) -> Builder | None:
     return build
 
 
-def examine(graph: Any, validator: Obligations, build: Builder | None) -> list[Any]:
-    """Certify the kernels of one graph."""
+Planned = tuple[str, str, str, Program, Schedule, float]
+"""Model, way, part, what was lowered, what was scheduled, seconds of both."""
+
+
+def planned(name: str, way: str, graphs: Sequence[Any]) -> Iterator[Planned]:
+    """Lower and schedule the graphs of a model."""
     from compiler.lower import REWRITES, lower
     from compiler.schedule import schedule as plan
 
     options = Options(certify="ttir")
-    lift_constants(graph)
-    for rewrite in REWRITES:
-        rewrite(graph)
+    for part, graph, _ in graphs:
+        lift_constants(graph)
+        for rewrite in REWRITES:
+            rewrite(graph)
+        started = time.process_time()
+        program = lower(graph, options=options)
+        schedule = plan(program, options)
+        yield name, way, part, program, schedule, time.process_time() - started
+
+
+def examine(one: Planned, validator: Obligations, build: Builder | None) -> list[Any]:
+    """Certify the kernels of one graph."""
+    program, schedule = one[3:5]
     started = time.process_time()
-    program = lower(graph, options=options)
-    schedule = plan(program, options)
-    planned = time.process_time()
     found = list(validator.scheduled(schedule, program))
     certified = time.process_time()
     kernels = [step for step in schedule.steps if isinstance(step, Kernel)]
@@ -131,21 +147,55 @@ def examine(graph: Any, validator: Obligations, build: Builder | None) -> list[A
     if build is not None:
         for kernel in kernels:
             try:
-                texts += emitted_of(kernel, build([kernel], options)[kernel.name])
+                built = build([kernel], Options(certify="ttir"))[kernel.name]
+                texts += emitted_of(kernel, built)
             except Exception as error:
                 row_of[kernel.name]["not_printed"] = str(error)[:200]
     printed = time.process_time()
-    for one in validator.emitted(texts, schedule):
-        row_of[one.kernel].update({"ttir": reason_of(one), "ttir_s": one.seconds})
+    for one_text in validator.emitted(texts, schedule):
+        row = row_of[one_text.kernel]
+        row.update({"ttir": reason_of(one_text), "ttir_s": one_text.seconds})
     rows.append(
         {
-            "lower_s": planned - started,
-            "certify_s": certified - planned,
+            "lower_s": one[5],
+            "certify_s": certified - started,
             "print_s": printed - certified,
             "texts_s": time.process_time() - printed,
         }
     )
     return rows
+
+
+def traced(chosen: argparse.Namespace, failures: list[Any]) -> Iterator[list[Planned]]:
+    """Yield the graphs of each model and way."""
+    for name, (make, batch, half) in subjects().items():
+        if chosen.models and name not in chosen.models:
+            continue
+        for training in (False, True)[: 1 if chosen.inference else 2]:
+            way = "training" if training else "inference"
+            try:
+                graphs = fake_cuda.graphs(
+                    make,
+                    batch,
+                    training=training,
+                    half=half and chosen.device == "cuda",
+                    device=chosen.device,
+                )
+                yield list(planned(name, way, graphs))
+            except Exception as error:
+                failures.append({"model": name, "way": way, "error": str(error)[:300]})
+                print(f"{name:<28} {way:<9} FAILED {str(error)[:120]}", flush=True)
+            gc.collect()
+
+
+def collected(file: Path) -> Iterator[list[Planned]]:
+    """Yield what ``--collect`` wrote."""
+    with file.open("rb") as stream:
+        while True:
+            try:
+                yield pickle.load(stream)
+            except EOFError:
+                return
 
 
 def times_of(values: Sequence[float]) -> dict[str, float]:
@@ -187,53 +237,48 @@ def main() -> int:
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
     parser.add_argument("--inference", action="store_true", help="no training")
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--collect", type=Path, help="write the graphs, check none")
+    parser.add_argument("--graphs", type=Path, help="of --collect: nothing is traced")
     parser.add_argument("--verbose", action="store_true")
     chosen = parser.parse_args()
     warnings.simplefilter("ignore")
+    sys.setrecursionlimit(20_000)
+    copyreg.pickle(
+        type(torch.ops.aten.mm.default), lambda o: (overload_of, (overload_name(o),))
+    )
     build = builder_of(chosen.device)
     table: list[Any] = []
     kernels: list[Any] = []
     failures: list[Any] = []
-    for name, (make, batch, half) in subjects().items():
+    source = collected(chosen.graphs) if chosen.graphs else traced(chosen, failures)
+    for parts in source:
+        name, way = parts[0][:2]
+        if chosen.collect:
+            with chosen.collect.open("ab") as stream:
+                pickle.dump(parts, stream)
+            print(f"{name:<28} {way:<9} {len(parts)} graphs", flush=True)
+            continue
         if chosen.models and name not in chosen.models:
             continue
-        for training in (False, True)[: 1 if chosen.inference else 2]:
-            way = "training" if training else "inference"
-            try:
-                graphs = fake_cuda.graphs(
-                    make,
-                    batch,
-                    training=training,
-                    half=half and chosen.device == "cuda",
-                    device=chosen.device,
-                )
-            except Exception as error:
-                failures.append({"model": name, "way": way, "error": str(error)[:300]})
-                print(f"{name:<28} {way:<9} FAILED {str(error)[:120]}", flush=True)
-                continue
-            rows: list[Any] = []
-            costs: Counter[str] = Counter()
-            for part, graph, _ in graphs:
-                *found, cost = examine(graph, Obligations(), build)
-                costs.update(cost)
-                rows += [{"model": name, "part": part, **row} for row in found]
-            figures = summary(rows)
-            table.append(
-                {
-                    "model": name,
-                    "way": way,
-                    **figures,
-                    "cost": {key: round(value, 3) for key, value in costs.items()},
-                }
-            )
-            kernels += rows
-            show(name, way, figures, costs)
-            if chosen.verbose:
-                for row in rows:
-                    for what in ("ir", "ttir"):
-                        if row.get(what, ("proved",))[0] != "proved":
-                            print("   ", row["kernel"], what, *row[what], flush=True)
-            gc.collect()
+        rows: list[Any] = []
+        costs: Counter[str] = Counter()
+        for part in parts:
+            *found, cost = examine(part, Obligations(), build)
+            costs.update(cost)
+            rows += [{"model": name, "part": part[2], **row} for row in found]
+        figures = summary(rows)
+        cost = {key: round(value, 3) for key, value in costs.items()}
+        table.append({"model": name, "way": way, **figures, "cost": cost})
+        kernels += rows
+        show(name, way, figures, costs)
+        if chosen.verbose:
+            for row in rows:
+                for what in ("ir", "ttir"):
+                    if row.get(what, ("proved",))[0] != "proved":
+                        print("   ", row["kernel"], what, *row[what], flush=True)
+        gc.collect()
+    if chosen.collect:
+        return 0
     total = summary(kernels)
     result = {
         "question": "How many of our own backend's kernels are proved?",

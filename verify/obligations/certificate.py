@@ -17,6 +17,7 @@ from .emitted import certify_emitted, failed, filled, storages
 from .memory import memory_plan
 from .points import accesses, fresh_arrays, ranges_of
 from .races import no_race
+from .reads import Reads
 from .stores import coverage, write_once
 from .width import no_wrap
 
@@ -102,18 +103,24 @@ def validate(
         try:
             made = certify_kernel(kernel, least, fresh, solver)
         except Exception as error:
-            reason = Unknown(f"the check failed: {type(error).__name__}: {error}")
-            made = Certificate(kernel.name, dict.fromkeys(OBLIGATIONS, reason))
+            made = Certificate(kernel.name, dict.fromkeys(OBLIGATIONS, _broken(error)))
         known[form.key, places] = made
         found.append(made)
     solver.close()
     return found
 
 
-def certify_schedule(schedule: Schedule) -> list[Certificate]:
+def certify_schedule(
+    schedule: Schedule, program: Program | None = None
+) -> list[Certificate]:
     """Decide the obligations of each kernel of a schedule, and of its memory plan.
 
     The last certificate, named ``memory``, is the plan's.
+
+    Args:
+        schedule: What will run.
+        program: What it was made from: with it, what kernels read and what views show
+            is compared with the program's definitions (``"fused_read"``, ``"views"``).
 
     Example:
         >>> [made] = certify_schedule(Schedule((), (), ()))
@@ -126,10 +133,54 @@ def certify_schedule(schedule: Schedule) -> list[Certificate]:
     try:
         verdict = memory_plan(schedule)
     except Exception as error:
-        verdict = Unknown(f"the check failed: {type(error).__name__}: {error}")
+        verdict = _broken(error)
     plan: dict[str, Verdict] = {"memory_plan": verdict}
     found.append(Certificate(MEMORY, plan, time.perf_counter() - start))
+    if program is not None:
+        found = with_reads(found, schedule, program)
     return found
+
+
+def with_reads(
+    certificates: Sequence[Certificate], schedule: Schedule, program: Program
+) -> list[Certificate]:
+    """Add to certificates that what is read is what the program reads.
+
+    Args:
+        certificates: One a kernel, and the plan's.
+        schedule: What will run.
+        program: What it was made from.
+    """
+    kernels = {s.name: s for s in schedule.steps if isinstance(s, Kernel)}
+    solver = Solver()
+    found: list[Certificate] = []
+    reads: Reads | Unknown
+    start = time.perf_counter()
+    try:
+        reads = Reads(program, schedule, solver)
+    except Exception as error:
+        reads = _broken(error)
+    for one in certificates:
+        name = "fused_read" if one.kernel in kernels else "views"
+        try:
+            if isinstance(reads, Unknown):
+                verdict: Verdict = reads
+            elif one.kernel in kernels:
+                verdict = reads.verdict(kernels[one.kernel])
+            else:
+                verdict = reads.views()
+        except Exception as error:
+            verdict = _broken(error)
+        now = time.perf_counter()
+        verdicts = {**one.verdicts, name: verdict}
+        found.append(Certificate(one.kernel, verdicts, one.seconds + now - start))
+        start = now
+    solver.close()
+    return found
+
+
+def _broken(error: Exception) -> Unknown:
+    return Unknown(f"the check failed: {type(error).__name__}: {error}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +191,7 @@ class Obligations:
         self, schedule: Schedule, program: Program | None
     ) -> list[Certificate]:
         """Return a certificate for each kernel, in order, and one for the plan."""
-        return certify_schedule(schedule)
+        return certify_schedule(schedule, program)
 
     def emitted(
         self, kernels: Sequence[Emitted], schedule: Schedule

@@ -1,13 +1,19 @@
 """A loop nest with one store, to be made right or wrong."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
+import torch
+from torch.fx.experimental.proxy_tensor import make_fx
 
 from compiler.ir.expression import Expression
 from compiler.ir.index import Index, contiguous_strides, index
-from compiler.ir.kernel import Kernel, Store
-from compiler.ir.node import Axis, Buffer
+from compiler.ir.kernel import Kernel, Schedule, Store
+from compiler.ir.node import Axis, Buffer, Program
+from compiler.lower import decompositions, lower
+from compiler.options import Options
+from compiler.schedule import schedule
 
 MakeKernel = Callable[..., Kernel]
 
@@ -36,3 +42,23 @@ def one_store() -> MakeKernel:
         )
 
     return make_kernel
+
+
+Planned = tuple[Program, Schedule]
+
+
+@pytest.fixture
+def planned() -> Callable[..., Planned]:
+    """Return a maker of a function's program and its schedule."""
+
+    def make(function: Callable[..., Any], *args: Any) -> Planned:
+        names = ", ".join(f"a{number}" for number in range(len(args)))
+        fixed = eval(f"lambda {names}: function({names})", {"function": function})
+        functional = torch.func.functionalize(fixed, remove="mutations")
+        graph = make_fx(
+            functional, decomposition_table=decompositions(), tracing_mode="fake"
+        )(*args)
+        program = lower(graph)
+        return program, schedule(program, Options(threads=8))
+
+    return make

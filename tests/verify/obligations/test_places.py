@@ -1,0 +1,81 @@
+"""Coordinates from positions, for merged, turned and gapped arrays."""
+
+from itertools import product
+
+import pytest
+
+from compiler.ir.index import (
+    Index,
+    add,
+    constant_value,
+    contiguous_strides,
+    digit,
+    floordiv,
+    index,
+    mul,
+)
+from compiler.ir.node import Axis, Buffer
+from compiler.ir.ranges import Ranges
+from verify.obligations.places import UnplacedError, own_place, position_of, solved
+
+X, Y = digit("x0"), digit("x1")
+
+
+def array(shape: tuple[int, ...], strides: tuple[int, ...]) -> Buffer:
+    extents = tuple(map(index, shape))
+    return Buffer("a", "float32", extents, "cpu", tuple(map(index, strides)))
+
+
+@pytest.mark.parametrize(
+    ("shape", "strides"),
+    [((3, 4, 5), (20, 5, 1)), ((3, 4, 5), (4, 1, 12)), ((3, 1, 20), (20, 7, 1))],
+)
+def test_merged_dims_are_taken_apart(
+    shape: tuple[int, ...], strides: tuple[int, ...]
+) -> None:
+    full = array(shape, strides)
+    seen = array((60,), (1,))
+    ranges = Ranges({})
+    for point in product(*map(range, shape)):
+        at = position_of(full, [index(p) for p in point])
+        assert [constant_value(c) for c in own_place(seen, full, (at,), ranges)] == [
+            *point
+        ]
+
+
+def test_digits_stay_digits() -> None:
+    full, seen = array((3, 4), (4, 1)), array((12,), (1,))
+    ranges = Ranges({X: 3, Y: 4})
+    assert own_place(seen, full, (add(mul(X, 4), Y),), ranges) == (X, Y)
+    assert own_place(full, full, (Y, X), ranges) == (Y, X)
+
+
+def test_elements_in_one_place_are_refused() -> None:
+    seen = array((12,), (1,))
+    for strides in ((3, 1), (0, 1)):
+        with pytest.raises(UnplacedError, match="in one place"):
+            own_place(seen, array((3, 4), strides), (X,), Ranges({X: 12}))
+
+
+def test_the_point_that_writes_an_element_is_found() -> None:
+    """Loops of another kernel may have digits of the same names."""
+    seen = array((5, 6), (6, 1))
+    axes = Axis(X, index(6)), Axis(Y, index(5))
+    there = add(mul(X, 6), Y)
+    found = solved(seen, (Y, X), axes, there, Ranges({X: 5, Y: 6}), {})
+    assert found == {X: Y, Y: X}
+
+
+def test_a_target_that_divides_or_repeats_is_refused() -> None:
+    seen = array((5, 6), contiguous(5, 6))
+    axes = Axis(X, index(5)), Axis(Y, index(6))
+    targets: list[tuple[Index, ...]] = [(floordiv(X, 2), Y), (0, Y)]
+    for target in targets:
+        with pytest.raises(UnplacedError):
+            at = tuple(map(index, target))
+            solved(seen, at, axes, index(0), Ranges({}), {})
+
+
+def contiguous(*shape: int) -> tuple[int, ...]:
+    strides = contiguous_strides([index(extent) for extent in shape])
+    return tuple(constant_value(step) or 0 for step in strides)

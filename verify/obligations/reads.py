@@ -1,0 +1,574 @@
+"""Each element that a fused kernel reads is the one that the unfused program reads.
+
+What a kernel stores is matched with the definition of the array, as the program had it
+before anything was inlined, fused or merged. An array that scheduling has invented (the
+results of chunks, a copy) is replaced by what its kernel stores.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from algebra.verdict import Proved, Refuted, Unknown, Verdict
+from compiler.ir.expression import Expression, make, rewrite, substitute
+from compiler.ir.index import add, constant_value, index, mul, product, unflatten
+from compiler.ir.kernel import Kernel, Prefix, Reduction, Schedule, Stage, Store
+from compiler.ir.node import (
+    Alias,
+    Axis,
+    Buffer,
+    Extern,
+    Map,
+    Program,
+    Reduce,
+    Scan,
+    Scatter,
+)
+from compiler.ir.ranges import Ranges
+from verify.symbolic.question import Solver
+
+from .definitions import (
+    Definition,
+    Definitions,
+    Storage,
+    scheduled_arrays,
+    shared,
+    versioned,
+)
+from .matching import UNKNOWN, Mismatch, Walk, count_is
+from .places import UnplacedError, own_place, position_of, solved
+from .stores import is_mixed_radix
+
+SMALL = 16
+"""Elements of a reduction that may have been written out, at most."""
+
+_WRITTEN_OUT = {
+    "sum": "add",
+    "product": "mul",
+    "maximum": "maximum",
+    "minimum": "minimum",
+    "any": "bitwise_or",
+    "all": "bitwise_and",
+    "xor": "bitwise_xor",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A kernel with each access in its array's own coordinates.
+
+    Attributes:
+        kernel: As it was.
+        stages: Over the same digits.
+        written: Stage -> name of the array with its number of changes before.
+    """
+
+    kernel: Kernel
+    stages: tuple[Stage, ...]
+    written: Mapping[int, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """A result of a reduction or a scan of some kernel at some point."""
+
+    prepared: Prepared
+    stage: Reduction | Prefix
+    result: int
+    at: Mapping[Expression, Expression]
+
+
+class Reads:
+    """Compares the kernels of a schedule with a program."""
+
+    def __init__(
+        self, program: Program, schedule: Schedule, solver: Solver | None = None
+    ) -> None:
+        self.definitions = Definitions.read(program)
+        self.schedule = schedule
+        self.solver = solver or Solver()
+        self.inputs = {b.name for b in program.inputs if isinstance(b, Buffer)}
+        self.arrays = {**self.definitions.arrays, **scheduled_arrays(schedule)}
+        self.prepared: dict[str, Prepared | str] = {}
+        self.makers: dict[str, list[tuple[Prepared, int]]] = {}
+        self.folds: dict[str, Fold] = {}
+        self._prepare()
+
+    # preparation
+
+    def _prepare(self) -> None:
+        storage = Storage()
+        for step in self.schedule.steps:
+            for name, base in shared(step):
+                storage.join(name, base)
+        for step in self.schedule.steps:
+            if isinstance(step, Kernel):
+                try:
+                    self.prepared[step.name] = self._kernel(step, storage)
+                except UnplacedError as error:
+                    self.prepared[step.name] = str(error)
+            elif isinstance(step, Extern):
+                for name in step.mutates:
+                    storage.changed(name)
+
+    def _kernel(self, kernel: Kernel, storage: Storage) -> Prepared:
+        axes = (*kernel.outer, *kernel.inner)
+        ranges = Ranges({a.digit: a.extent for a in axes}, self.schedule.least)
+        done: dict[int, Expression] = {}
+
+        def own(node: Expression) -> Expression:
+            if node.op != "load":
+                return node
+            name = str(node.data)
+            full = self.arrays.get(name)
+            if full is None:
+                raise UnplacedError(f"{name} is no array of the schedule")
+            place = own_place(kernel.buffers[name], full, node.args, ranges)
+            return make("load", place, node.dtype, name)
+
+        def changed(value: Expression) -> Expression:
+            return versioned(rewrite(value, own, done), storage, {})
+
+        stages: list[Stage] = []
+        written: dict[int, str] = {}
+        for number, stage in enumerate(kernel.stages):
+            if isinstance(stage, Reduction):
+                stages.append(replace(stage, values=tuple(map(changed, stage.values))))
+            elif isinstance(stage, Prefix):
+                stages.append(replace(stage, value=changed(stage.value)))
+            else:
+                full = self.arrays[stage.buffer]
+                place = tuple(map(changed, stage.target))
+                place = own_place(kernel.buffers[stage.buffer], full, place, ranges)
+                condition = stage.condition
+                stages.append(
+                    replace(
+                        stage,
+                        target=place,
+                        value=changed(stage.value),
+                        condition=None if condition is None else changed(condition),
+                    )
+                )
+                written[number] = stage.buffer
+                if stage.buffer in self.inputs:
+                    before = storage.changed(stage.buffer)
+                    written[number] = f"{stage.buffer}@{before}"
+        made = Prepared(kernel, tuple(stages), written)
+        for number, stage in enumerate(made.stages):
+            if isinstance(stage, Store):
+                self.makers.setdefault(stage.buffer, []).append((made, number))
+        return made
+
+    # one kernel
+
+    def verdict(self, kernel: Kernel) -> Verdict:
+        """Decide that a kernel stores what the program defines.
+
+        Returns:
+            ``Refuted`` with the element and what is read instead; ``Unknown`` with
+            the construct that was not followed.
+        """
+        made = self.prepared[kernel.name]
+        if isinstance(made, str):
+            return Unknown(made)
+        reads = 0
+        unknown: Unknown | None = None
+        for number, name in made.written.items():
+            stage = made.stages[number]
+            assert isinstance(stage, Store)
+            walk = self._walk(made)
+            try:
+                found = self._store(made, stage, name, walk)
+            except UnplacedError as error:
+                found = Mismatch(str(error))
+            reads += walk.reads
+            if found is None:
+                continue
+            if found.wrong:
+                facts = {"array": stage.buffer, "is": found.text}
+                return Refuted({**facts, **dict(found.point)})
+            if unknown is None:
+                unknown = Unknown(f"{stage.buffer}: {found.text}"[:300])
+        if unknown is not None:
+            return unknown
+        return Proved("matching with the definitions", (("reads", reads),))
+
+    def _walk(self, made: Prepared) -> Walk:
+        axes = (*made.kernel.outer, *made.kernel.inner)
+        for stage in made.stages:
+            if isinstance(stage, Reduction | Prefix):
+                for number, result in enumerate(stage.results):
+                    self.folds[result] = Fold(made, stage, number, {})
+        extents = {axis.digit: axis.extent for axis in axes}
+        return Walk(self, extents, dict(self.schedule.least), self.solver)
+
+    def _store(
+        self, made: Prepared, store: Store, name: str, walk: Walk
+    ) -> Mismatch | None:
+        array, _, change = name.partition("@")
+        if change:
+            root = self.definitions.storage.root(array)
+            changes = self.definitions.writes.get(root, [])
+            definition = changes[int(change)] if int(change) < len(changes) else None
+        else:
+            definition = self.definitions.of.get(array)
+            if definition is None:
+                return None  # scheduling's own: what reads it is checked
+        if definition is None:
+            return Mismatch(f"the program does not change {array} here")
+        if isinstance(definition.node, Scatter):
+            return self._scattered(made, store, definition, walk)
+        if store.mode != "set" or store.condition is not None:
+            return Mismatch(f"{array} is changed, where the program makes it")
+        if change:
+            value = self._at(definition, store.target)
+            return walk.same(store.value, value)
+        load = make("load", store.target, store.value.dtype, array)
+        if isinstance(definition.node, Map):
+            return walk.same(store.value, self._at(definition, store.target))
+        return walk.same(store.value, load)
+
+    def _scattered(
+        self, made: Prepared, store: Store, definition: Definition, walk: Walk
+    ) -> Mismatch | None:
+        node = definition.node
+        assert isinstance(node, Scatter)
+        if store.mode == "set" and store.condition is None and store.injective:
+            base = self.definitions.base_of(node, store.target)
+            if walk.same(store.value, base) is None:
+                return None
+        if store.mode != node.mode or len(store.target) != len(node.target):
+            return Mismatch(f"{store.buffer} is scattered in another mode")
+        kernel = made.kernel
+        axes = (*kernel.outer, *kernel.inner) if store.inner else kernel.outer
+        if count_is(
+            product(a.extent for a in axes), product(a.extent for a in node.axes), walk
+        ):
+            rows = _rows(axes, node.axes, walk)
+            if self._target(store, definition, rows, walk) is None:
+                return None
+        to = self._unknown(node.axes, walk)
+        return self._target(store, definition, to, walk)
+
+    def _target(
+        self,
+        store: Store,
+        definition: Definition,
+        to: Mapping[Expression, Expression],
+        walk: Walk,
+    ) -> Mismatch | None:
+        """Compare where, whether and what is scattered."""
+        node = definition.node
+        assert isinstance(node, Scatter)
+        value, *rest = (substitute(v, to) for v in definition.values)
+        for mine, theirs in zip(store.target, rest, strict=False):
+            found = walk.index(mine, theirs)
+            if found is not None:
+                return replace(found, wrong=False)
+        if (store.condition is None) != (node.condition is None):
+            return Mismatch(f"{store.buffer} is scattered under another condition")
+        if store.condition is not None:
+            found = walk.same(store.condition, rest[-1])
+            if found is not None:
+                return found
+        return walk.same(store.value, value)
+
+    # what loads mean
+
+    def _unknown(
+        self, axes: Iterable[Axis], walk: Walk
+    ) -> dict[Expression, Expression]:
+        return {axis.digit: walk.new(UNKNOWN, axis.extent) for axis in axes}
+
+    def _at(self, definition: Definition, at: Sequence[Expression]) -> Expression:
+        to = {
+            axis.digit: place for axis, place in zip(definition.axes, at, strict=True)
+        }
+        return substitute(definition.values[0], to)
+
+    def defined_value(self, load: Expression, walk: Walk) -> Expression | None:
+        """Return what the program says an element is; None for what it is given.
+
+        A reduction of few elements is written out in order.
+        """
+        definition = self.definitions.of.get(str(load.data))
+        if definition is None:
+            return None
+        node = definition.node
+        if isinstance(node, Map):
+            return self._at(definition, load.args)
+        if isinstance(node, Reduce):
+            return self._written_out(definition, node, load, walk)
+        return None
+
+    def _written_out(
+        self, definition: Definition, node: Reduce, load: Expression, walk: Walk
+    ) -> Expression | None:
+        extents = [constant_value(axis.extent) for axis in node.reduced]
+        total = 1
+        for extent in extents:
+            total *= SMALL + 1 if extent is None else extent
+        combine = _WRITTEN_OUT.get(node.reducer)
+        if not 1 <= total <= SMALL or (combine is None and total > 1):
+            return None
+        if combine is None:
+            return None
+        value = self._at(definition, load.args)
+        result: Expression | None = None
+        for position in range(total):
+            places = unflatten(index(position), [axis.extent for axis in node.reduced])
+            at = {
+                axis.digit: place
+                for axis, place in zip(node.reduced, places, strict=True)
+            }
+            one = substitute(value, at)
+            result = one if result is None else make(combine, (result, one), one.dtype)
+        return result
+
+    def shape(self, load: Expression) -> Sequence[Expression] | None:
+        """Return the extents of an array that is read."""
+        array = self.arrays.get(str(load.data).partition("@")[0])
+        return None if array is None else array.shape
+
+    def kernel_value(self, load: Expression, walk: Walk) -> Expression | None:
+        """Return what the kernels store where a load reads; None: it is not known."""
+        name = str(load.data)
+        definition = self.definitions.of.get(name)
+        if definition is not None:
+            if isinstance(definition.node, Map):
+                return self._at(definition, load.args)
+            return None
+        makers = self.makers.get(name, [])
+        if len(makers) != 1 or name in self.inputs:
+            return None
+        made, number = makers[0]
+        store, given = made.stages[number], made.kernel.stages[number]
+        assert isinstance(store, Store) and isinstance(given, Store)
+        if store.mode != "set" or store.condition is not None:
+            return None
+        kernel = made.kernel
+        axes = (*kernel.outer, *kernel.inner) if store.inner else kernel.outer
+        there = position_of(self.arrays[name], load.args)
+        at = solved(
+            kernel.buffers[name], given.target, axes, there, walk.ranges, walk.least
+        )
+        return self._moved(made, store.value, at)
+
+    def _moved(
+        self,
+        made: Prepared,
+        value: Expression,
+        at: Mapping[Expression, Expression],
+    ) -> Expression:
+        """Return a kernel's value at another point; its results get names of it."""
+        own = {
+            result: (stage, number)
+            for stage in made.stages
+            if isinstance(stage, Reduction | Prefix)
+            for number, result in enumerate(stage.results)
+        }
+
+        def change(node: Expression) -> Expression:
+            if node.op == "digit":
+                return at.get(node, node)
+            if node.op == "local" and str(node.data) in own:
+                stage, number = own[str(node.data)]
+                place = ", ".join(map(repr, at.values()))
+                name = f"{made.kernel.name}.{node.data}[{place}]"
+                self.folds[name] = Fold(made, stage, number, at)
+                return make("local", (), node.dtype, name)
+            return node
+
+        return rewrite(value, change)
+
+    def alike(
+        self, mine: Expression, theirs: Expression, walk: Walk
+    ) -> Mismatch | None:
+        """Compare elements of two arrays that are no maps."""
+        text = f"the kernel reads {mine.data} where {theirs.data} is meant"
+        one = self.definitions.of.get(str(mine.data))
+        other = self.definitions.of.get(str(theirs.data))
+        if one is None and other is None:
+            plain = {str(name.data).partition("@")[0] for name in (mine, theirs)}
+            return Mismatch(text, wrong=plain <= self.inputs)
+        if one is None or other is None or one.result != other.result:
+            return Mismatch(text)
+        if isinstance(one.node, Reduce) and isinstance(other.node, Reduce):
+            return self._equal_reductions(one, other, mine, theirs, walk)
+        if isinstance(one.node, Scan) and isinstance(other.node, Scan):
+            same = (one.node.kind, one.node.along) == (
+                other.node.kind,
+                other.node.along,
+            )
+            if not same:
+                return Mismatch(text)
+            return walk.same(self._at(one, mine.args), self._at(other, theirs.args))
+        return Mismatch(text)
+
+    def _equal_reductions(
+        self,
+        one: Definition,
+        other: Definition,
+        mine: Expression,
+        theirs: Expression,
+        walk: Walk,
+    ) -> Mismatch | None:
+        assert isinstance(one.node, Reduce) and isinstance(other.node, Reduce)
+        if one.node.reducer != other.node.reducer:
+            return Mismatch(f"{one.node.reducer} where {other.node.reducer} is meant")
+        axes = one.node.reduced
+        digits = {a.digit: walk.new("same", a.extent) for a in axes}
+        body = substitute(self._at(one, mine.args), digits)
+        inner = [Axis(digits[a.digit], a.extent) for a in axes]
+        return self._bodies(body, inner, other, theirs, walk)
+
+    # reductions and scans
+
+    def folded(
+        self, local: Expression, load: Expression, walk: Walk
+    ) -> Mismatch | None:
+        """Compare a reduction or scan of a kernel with one of the program."""
+        fold = self.folds.get(str(local.data))
+        definition = self.definitions.of.get(str(load.data))
+        if fold is None or definition is None:
+            return Mismatch(f"the kernel computes {local.data}, given is {load.data}")
+        if isinstance(fold.stage, Prefix):
+            return self._scanned(fold, definition, load, walk)
+        node = definition.node
+        if not isinstance(node, Reduce) or definition.result != fold.result:
+            return Mismatch(f"the kernel reduces where {load.data} is meant")
+        if fold.stage.reducer != node.reducer:
+            return Mismatch(
+                f"the kernel takes {fold.stage.reducer} where {node.reducer} is meant"
+            )
+        body, inner = self._body(fold, walk)
+        while body.op == "load":
+            nested = self._chunk(body, node.reducer, walk)
+            if nested is None:
+                break
+            body, more = nested
+            inner += more
+        return self._bodies(body, inner, definition, load, walk)
+
+    def _body(self, fold: Fold, walk: Walk) -> tuple[Expression, list[Axis]]:
+        """Return what a reduction reduces, over digits that are known to the walk."""
+        axes = fold.prepared.kernel.inner
+        stage = fold.stage
+        value = stage.values[0] if isinstance(stage, Reduction) else stage.value
+        if not fold.at:
+            return value, list(axes)
+        fresh = {axis.digit: walk.new("part", axis.extent) for axis in axes}
+        moved = self._moved(fold.prepared, value, {**fold.at, **fresh})
+        return moved, [Axis(fresh[axis.digit], axis.extent) for axis in axes]
+
+    def _chunk(
+        self, load: Expression, reducer: str, walk: Walk
+    ) -> tuple[Expression, list[Axis]] | None:
+        """Return what a chunk of a reduction reduces; None: it is no chunk."""
+        if str(load.data) in self.definitions.of:
+            return None
+        value = self.kernel_value(load, walk)
+        if value is None or value.op != "local":
+            return None
+        fold = self.folds[str(value.data)]
+        if not isinstance(fold.stage, Reduction) or fold.stage.reducer != reducer:
+            return None
+        if reducer not in _WRITTEN_OUT:
+            return None
+        return self._body(fold, walk)
+
+    def _bodies(
+        self,
+        body: Expression,
+        inner: list[Axis],
+        definition: Definition,
+        load: Expression,
+        walk: Walk,
+    ) -> Mismatch | None:
+        """Compare what is reduced, and over how many elements."""
+        node = definition.node
+        assert isinstance(node, Reduce)
+        mine = product(axis.extent for axis in inner)
+        theirs = product(axis.extent for axis in node.reduced)
+        if not count_is(mine, theirs, walk):
+            return Mismatch(f"{mine} elements are reduced where {theirs} are meant")
+        value = self._at(definition, load.args)
+        rows = _rows(inner, node.reduced, walk)
+        first = walk.same(body, substitute(value, rows))
+        if first is None or node.reducer.startswith("arg"):
+            return first
+        saved = dict(walk.bound)
+        unknown = self._unknown(node.reduced, walk)
+        found = walk.same(body, substitute(value, unknown))
+        if found is not None:
+            walk.bound = saved
+            return first if first.wrong == found.wrong else replace(first, wrong=False)
+        known = [walk.bound[d] for d in unknown.values() if d in walk.bound]
+        axes = [axis for axis in inner if constant_value(axis.extent) != 1]
+        if len(known) == len(unknown) and is_mixed_radix(known, axes, walk.ranges):
+            return None
+        return Mismatch("elements of a reduction may be taken twice")
+
+    def _scanned(
+        self, fold: Fold, definition: Definition, load: Expression, walk: Walk
+    ) -> Mismatch | None:
+        node, stage = definition.node, fold.stage
+        assert isinstance(stage, Prefix)
+        if not isinstance(node, Scan) or definition.result != fold.result:
+            return Mismatch(f"the kernel scans where {load.data} is meant")
+        if stage.kind != node.kind:
+            return Mismatch(f"the kernel scans by {stage.kind}, not {node.kind}")
+        (axis,) = fold.prepared.kernel.inner
+        along = load.args[node.along]
+        if fold.at or walk.index(axis.digit, along) is not None:
+            return Mismatch(f"a scan of {load.data} is read at another point")
+        if not count_is(axis.extent, node.axes[node.along].extent, walk):
+            return Mismatch(f"a scan of {load.data} has another length")
+        return walk.same(stage.value, self._at(definition, load.args))
+
+    # views
+
+    def views(self) -> Verdict:
+        """Decide that each view shows the elements that the program says it has."""
+        for step in self.schedule.steps:
+            if not isinstance(step, Alias):
+                continue
+            definition = self.definitions.of.get(step.buffer.name)
+            base = self.arrays.get(step.base)
+            if definition is None or base is None:
+                continue
+            axes = definition.axes
+            extents = {axis.digit: axis.extent for axis in axes}
+            walk = Walk(self, dict(extents), dict(self.schedule.least), self.solver)
+            value = definition.values[0]
+            while value.op == "load" and value.data != step.base:
+                inner = self.defined_value(value, walk)
+                if inner is None:
+                    break
+                value = inner
+            if value.op != "load" or value.data != step.base:
+                return Unknown(f"{step.buffer.name} shows {step.base} in another way")
+            here = position_of(step.buffer, [axis.digit for axis in axes])
+            there = position_of(base, value.args)
+            here = add(here, step.buffer.offset or 0)
+            there = add(there, base.offset or 0)
+            found = walk.index(here, there)
+            if found is not None:
+                if found.wrong:
+                    facts = {"view": step.buffer.name, "is": found.text}
+                    return Refuted({**facts, **dict(found.point)})
+                return Unknown(f"{step.buffer.name}: {found.text}"[:300])
+        return Proved("positions")
+
+
+def _rows(
+    axes: Sequence[Axis], others: Sequence[Axis], walk: Walk
+) -> dict[Expression, Expression]:
+    """Return the other loops' digits by the row-major position in the first loops."""
+    position = index(0)
+    for axis in axes:
+        position = add(mul(position, axis.extent), axis.digit)
+    places = unflatten(position, [axis.extent for axis in others])
+    return {
+        axis.digit: walk.simplify(place)
+        for axis, place in zip(others, places, strict=True)
+    }
