@@ -58,7 +58,11 @@ def _smaller(program: Program) -> Iterator[Program]:
         text = "\n".join([*program.lines, *program.returns])
         if name not in text and len(program.inputs) > 1:
             rest = {k: v for k, v in program.inputs.items() if k != name}
-            yield replace(program, inputs=rest)
+            others = tuple(
+                {k: v for k, v in specs.items() if k != name}
+                for specs in program.others
+            )
+            yield replace(program, inputs=rest, others=others)
     for name, spec in program.inputs.items():
         for simpler in _simpler(spec):
             yield replace(program, inputs={**program.inputs, name: simpler})

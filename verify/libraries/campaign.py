@@ -30,6 +30,9 @@ BATCH_SECONDS = 5.0
 DEATHS = 5
 """Deaths of the process in one operation after which it is left out."""
 
+SHRUNK = 8
+"""Failures that show themselves alike and are shrunk, where arguments tell causes."""
+
 TRIES = {"mismatch": 400, "error": 400, "died": 60, "hung": 4}
 """How a failure shows itself -> steps of shrinking, at most: some cost a process."""
 
@@ -67,14 +70,14 @@ class LibraryTally:
         next: Number of the next case.
         counts: Operation -> status -> cases.
         deaths: Operation -> times the process died or hung in it.
-        done: Symptoms that have been written down.
+        done: Symptom -> times it has been shrunk.
         seconds: Time spent on batches [seconds].
     """
 
     next: int = 0
     counts: dict[str, Counter[str]] = field(default_factory=dict)
     deaths: Counter[str] = field(default_factory=Counter)
-    done: set[str] = field(default_factory=set)
+    done: Counter[str] = field(default_factory=Counter)
     seconds: float = 0.0
 
     @property
@@ -94,7 +97,7 @@ class LibraryTally:
             "next": self.next,
             "counts": {name: dict(count) for name, count in self.counts.items()},
             "deaths": dict(self.deaths),
-            "done": sorted(self.done),
+            "done": dict(self.done),
             "seconds": self.seconds,
         }
 
@@ -106,7 +109,7 @@ class LibraryTally:
                 int(data["next"]),
                 {name: Counter(count) for name, count in data["counts"].items()},
                 Counter(data["deaths"]),
-                set(data["done"]),
+                Counter(dict(data["done"])),
                 float(data["seconds"]),
             )
         except (KeyError, TypeError, ValueError, AttributeError):
@@ -231,8 +234,10 @@ class Worker:
         """Shrink a failure, confirm it in fresh processes, and write it down once."""
         name = failure["operation"]
         sign = symptom(name, failure["answer"])
-        if sign in self.tally.done:
+        operation = library(self.campaign.library).named(name)
+        if self.tally.done[sign] >= (1 if operation.trait is None else SHRUNK):
             return
+        self.tally.done[sign] += 1
         arguments = ast.literal_eval(failure["arguments"])
 
         def fails(tried: Arguments) -> bool:
@@ -249,9 +254,8 @@ class Worker:
                 self.tally.counts.setdefault(name, Counter())["not again"] += 1
                 return
         answer = self._one(name, small)
-        self.tally.done.add(sign)
-        operation = library(self.campaign.library).named(name)
-        key = cause(self.campaign.library, name, answer)
+        trait = operation.trait(small) if operation.trait else ""
+        key = cause(self.campaign.library, name, answer, trait)
         if self.store.known(key):
             return
         found = versions(library(self.campaign.library).package, self.campaign.path)

@@ -28,6 +28,8 @@ class Operation:
         promise: What the documentation says, in a line.
         refusals: Names of exceptions with which it may refuse arguments.
         small: The simplest arguments, all of them, before anything is drawn.
+        trait: What shrunk arguments add to the name of a cause: failures that show
+            themselves alike may have several.
     """
 
     name: str
@@ -37,6 +39,7 @@ class Operation:
     promise: str
     refusals: tuple[str, ...] = ()
     small: Sequence[Arguments] = ()
+    trait: Callable[[Arguments], str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,9 +41,18 @@ def symptom(operation: str, answer: Mapping[str, Any]) -> str:
     return f"{operation} {status} {kind} {plain}".strip()[:300]
 
 
-def cause(library: str, operation: str, answer: Mapping[str, Any]) -> str:
-    """Return a name for what a failure is about."""
-    text = f"{library}\n{symptom(operation, answer)}"
+def cause(
+    library: str, operation: str, answer: Mapping[str, Any], trait: str = ""
+) -> str:
+    """Return a name for what a failure is about.
+
+    Args:
+        library: Subject.
+        operation: Name of the operation.
+        answer: What became of it.
+        trait: See :class:`Operation`.
+    """
+    text = f"{library}\n{symptom(operation, answer)}{trait}"
     return sha256(text.encode()).hexdigest()[:12]
 
 

@@ -93,7 +93,7 @@ STATEMENTS = (
 """Each keeps x and y tensors of N x M."""
 
 TYPES = ("fp32", "i32", "fp16", "bf16", "i8", "i64", "fp64", "i16", "u8", "i1")
-TARGETS = (("cuda", 90), ("cuda", 80), ("cuda", 100), ("cuda", 75), ("hip", "gfx942"))
+TARGETS = (("cuda", 90), ("cuda", 80), ("cuda", 100), ("hip", "gfx942"))
 
 SOURCE = '''import importlib.util
 import pathlib
@@ -177,6 +177,7 @@ TRITON_COMPILER = Library(
             _compiles,
             "what the front end takes compiles",
             ("CompilationError", "UnsupportedLanguageConstruct", "OutOfResources"),
+            trait=lambda arguments: "\n".join(sorted(arguments[0])),
         ),
     ),
 )

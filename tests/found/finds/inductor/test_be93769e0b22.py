@@ -1,0 +1,53 @@
+"""inductor: mismatch value
+
+Seen: mismatch value: 1 of 3 elements, first at (2, 0, 0): 4.0, not -4.0
+At fault: the code of the backend inductor.
+Versions: python 3.11.7, torch 2.13.0+cpu, triton 3.7.1, numpy 2.4.6.
+Found by `tilewright hunt --subject inductor`, seed 5000004.
+"""
+
+import torch
+import torch.nn.functional as F  # noqa: F401 - a program may use it
+from torch import inf, nan  # noqa: F401 - a program may use it
+
+
+def program(x0):
+    x0[1:] = x0[:-1].clone()
+    return x0,
+
+
+def inputs():
+    x0 = torch.tensor([4.0, -4.0, -2.0], dtype=torch.float32)
+    x0 = x0.as_strided((3, 1, 1), (1, 1, 1), 0)
+    return [x0]
+
+
+EXPECTED = [
+    (torch.tensor([4.0, 4.0, -4.0], dtype=torch.float32), (3, 1, 1), (1, 1, 1), 0.0, None),
+    (torch.tensor([4.0, 4.0, -4.0], dtype=torch.float32), (3, 1, 1), (1, 1, 1), 0.0, None),
+]
+"""Of each result, and of each input after the run: elements, shape, strides,
+how far rounding may move it, and which elements count (None: all)."""
+
+
+def test_be93769e0b22():
+    given = inputs()
+    compiled = torch.compile(program, backend='inductor')
+    with torch.no_grad():
+        results = [*compiled(*given), *given]
+    got = [value for value in results if isinstance(value, torch.Tensor)]
+    assert len(got) == len(EXPECTED)
+    for value, (flat, shape, strides, slack, keep) in zip(got, EXPECTED):
+        value = value.cpu()
+        assert value.dtype == flat.dtype
+        assert tuple(value.shape) == shape
+        if value.numel():
+            sizes = zip(value.shape, value.stride(), strides)
+            assert all(n == 1 or a == b for n, a, b in sizes), value.stride()
+        value = value.contiguous().flatten()
+        off = (value.double() - flat.double()).abs()
+        both_nan = value.isnan() & flat.isnan()
+        right = (value == flat) | both_nan | (off <= slack)
+        if keep is not None:
+            right |= ~torch.tensor(keep)
+        assert right.all(), (value[~right], flat[~right])
