@@ -1,5 +1,6 @@
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -107,3 +108,23 @@ def test_operators_that_take_graphs_have_names() -> None:
     assert torch_api.higher_order_of("cond") is torch.ops.higher_order.cond
     with pytest.raises(AttributeError):
         torch_api.higher_order_of("no_such_operator")
+
+
+def test_guards_go_untimed_and_still_guard(monkeypatch: pytest.MonkeyPatch) -> None:
+    from torch._dynamo import guards
+
+    timing = getattr(guards, "profile_guard_manager", None)
+    monkeypatch.setattr(guards, "profile_guard_manager", timing, raising=False)
+    if not torch_api.forgo_guard_timing():
+        pytest.skip("this torch does not time its guards")
+    calls = []
+
+    def backend(graph: Any, inputs: Any) -> Any:
+        calls.append(graph)
+        return graph
+
+    compiled = torch.compile(lambda x: x + 1, backend=backend, dynamic=False)
+    for size in (3, 3, 4):
+        assert compiled(torch.ones(size)).shape == (size,)
+    assert len(calls) == 2
+    assert guards.profile_guard_manager() == 0.0

@@ -30,10 +30,13 @@ def main() -> None:
     os.dup2(2, 1)
     import torch
 
+    from compiler.torch_api import forgo_guard_timing
+
     from .case import from_json
     from .subjects import run
 
     torch.set_num_threads(1)
+    forgo_guard_timing()
     answers.write(json.dumps({"status": "ready"}) + "\n")
     for line in sys.stdin:
         start = time.perf_counter()
