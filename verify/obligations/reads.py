@@ -6,36 +6,32 @@ results of chunks, a copy) is replaced by what its kernel stores.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from algebra.verdict import Proved, Refuted, Unknown, Verdict
 from compiler.ir.expression import Expression, make, rewrite, substitute
 from compiler.ir.index import add, constant_value, index, mul, product, unflatten
-from compiler.ir.kernel import Kernel, Prefix, Reduction, Schedule, Stage, Store
+from compiler.ir.kernel import Kernel, Prefix, Reduction, Schedule, Store
 from compiler.ir.node import (
     Alias,
     Axis,
     Buffer,
-    Extern,
     Map,
     Program,
     Reduce,
     Scan,
     Scatter,
 )
-from compiler.ir.ranges import Ranges
 from verify.symbolic.question import Solver
 
 from .definitions import (
     Definition,
     Definitions,
-    Storage,
     scheduled_arrays,
-    shared,
-    versioned,
 )
 from .matching import UNKNOWN, Mismatch, Walk, count_is
-from .places import UnplacedError, own_place, position_of, solved
+from .places import UnplacedError, position_of, solved
+from .prepared import Fold, Prepared, prepared
 from .stores import is_mixed_radix
 
 SMALL = 16
@@ -52,31 +48,6 @@ _WRITTEN_OUT = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """A kernel with each access in its array's own coordinates.
-
-    Attributes:
-        kernel: As it was.
-        stages: Over the same digits.
-        written: Stage -> name of the array with its number of changes before.
-    """
-
-    kernel: Kernel
-    stages: tuple[Stage, ...]
-    written: Mapping[int, str]
-
-
-@dataclass(frozen=True, slots=True)
-class Fold:
-    """A result of a reduction or a scan of some kernel at some point."""
-
-    prepared: Prepared
-    stage: Reduction | Prefix
-    result: int
-    at: Mapping[Expression, Expression]
-
-
 class Reads:
     """Compares the kernels of a schedule with a program."""
 
@@ -88,75 +59,14 @@ class Reads:
         self.solver = solver or Solver()
         self.inputs = {b.name for b in program.inputs if isinstance(b, Buffer)}
         self.arrays = {**self.definitions.arrays, **scheduled_arrays(schedule)}
-        self.prepared: dict[str, Prepared | str] = {}
+        self.prepared = prepared(schedule, self.arrays, self.inputs)
         self.makers: dict[str, list[tuple[Prepared, int]]] = {}
+        for made in self.prepared.values():
+            if isinstance(made, Prepared):
+                for number, stage in enumerate(made.stages):
+                    if isinstance(stage, Store):
+                        self.makers.setdefault(stage.buffer, []).append((made, number))
         self.folds: dict[str, Fold] = {}
-        self._prepare()
-
-    # preparation
-
-    def _prepare(self) -> None:
-        storage = Storage()
-        for step in self.schedule.steps:
-            for name, base in shared(step):
-                storage.join(name, base)
-        for step in self.schedule.steps:
-            if isinstance(step, Kernel):
-                try:
-                    self.prepared[step.name] = self._kernel(step, storage)
-                except UnplacedError as error:
-                    self.prepared[step.name] = str(error)
-            elif isinstance(step, Extern):
-                for name in step.mutates:
-                    storage.changed(name)
-
-    def _kernel(self, kernel: Kernel, storage: Storage) -> Prepared:
-        axes = (*kernel.outer, *kernel.inner)
-        ranges = Ranges({a.digit: a.extent for a in axes}, self.schedule.least)
-        done: dict[int, Expression] = {}
-
-        def own(node: Expression) -> Expression:
-            if node.op != "load":
-                return node
-            name = str(node.data)
-            full = self.arrays.get(name)
-            if full is None:
-                raise UnplacedError(f"{name} is no array of the schedule")
-            place = own_place(kernel.buffers[name], full, node.args, ranges)
-            return make("load", place, node.dtype, name)
-
-        def changed(value: Expression) -> Expression:
-            return versioned(rewrite(value, own, done), storage, {})
-
-        stages: list[Stage] = []
-        written: dict[int, str] = {}
-        for number, stage in enumerate(kernel.stages):
-            if isinstance(stage, Reduction):
-                stages.append(replace(stage, values=tuple(map(changed, stage.values))))
-            elif isinstance(stage, Prefix):
-                stages.append(replace(stage, value=changed(stage.value)))
-            else:
-                full = self.arrays[stage.buffer]
-                place = tuple(map(changed, stage.target))
-                place = own_place(kernel.buffers[stage.buffer], full, place, ranges)
-                condition = stage.condition
-                stages.append(
-                    replace(
-                        stage,
-                        target=place,
-                        value=changed(stage.value),
-                        condition=None if condition is None else changed(condition),
-                    )
-                )
-                written[number] = stage.buffer
-                if stage.buffer in self.inputs:
-                    before = storage.changed(stage.buffer)
-                    written[number] = f"{stage.buffer}@{before}"
-        made = Prepared(kernel, tuple(stages), written)
-        for number, stage in enumerate(made.stages):
-            if isinstance(stage, Store):
-                self.makers.setdefault(stage.buffer, []).append((made, number))
-        return made
 
     # one kernel
 
