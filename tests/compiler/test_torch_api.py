@@ -127,4 +127,4 @@ def test_guards_go_untimed_and_still_guard(monkeypatch: pytest.MonkeyPatch) -> N
     for size in (3, 3, 4):
         assert compiled(torch.ones(size)).shape == (size,)
     assert len(calls) == 2
-    assert guards.profile_guard_manager() == 0.0
+    assert vars(guards)["profile_guard_manager"]() == 0.0

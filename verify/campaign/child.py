@@ -39,7 +39,7 @@ def main() -> None:
     forgo_guard_timing()
     answers.write(json.dumps({"status": "ready"}) + "\n")
     for line in sys.stdin:
-        start = time.perf_counter()
+        start, busy = time.perf_counter(), time.process_time()
         try:
             answer = run(from_json(json.loads(line)))
         except Exception as error:
@@ -49,6 +49,7 @@ def main() -> None:
                 "detail": str(error)[:2000],
             }
         answer["seconds"] = time.perf_counter() - start
+        answer["processor"] = time.process_time() - busy
         answers.write(json.dumps(answer) + "\n")
 
 
