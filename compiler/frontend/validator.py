@@ -26,7 +26,7 @@ class Certificate:
         verdicts: Obligation -> verdict: ``"in_bounds"``, ``"write_once"``,
             ``"no_wrap"``, ``"coverage"``, ``"no_race"``, ``"fused_read"``;
             ``"ttir_in_bounds"`` and the like of the text that was emitted.
-        seconds: What it took [s].
+        seconds: What it took, of the processor [s].
     """
 
     kernel: str

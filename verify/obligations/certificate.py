@@ -51,7 +51,7 @@ def certify_kernel(
             stores to without reading it, if left out.
         solver: Reused from kernel to kernel.
     """
-    start = time.perf_counter()
+    start = time.process_time()
     solver = solver or Solver()
     ranges = ranges_of(kernel, dict(least or {}))
     touched = accesses(kernel)
@@ -71,7 +71,7 @@ def certify_kernel(
         "no_wrap": no_wrap(kernel, touched, ranges),
         "coverage": coverage(kernel, touched, fresh, once),
     }
-    return Certificate(kernel.name, verdicts, time.perf_counter() - start)
+    return Certificate(kernel.name, verdicts, time.process_time() - start)
 
 
 def validate(
@@ -129,13 +129,13 @@ def certify_schedule(
     """
     kernels = [step for step in schedule.steps if isinstance(step, Kernel)]
     found = validate(kernels, schedule.least)
-    start = time.perf_counter()
+    start = time.process_time()
     try:
         verdict = memory_plan(schedule)
     except Exception as error:
         verdict = _broken(error)
     plan: dict[str, Verdict] = {"memory_plan": verdict}
-    found.append(Certificate(MEMORY, plan, time.perf_counter() - start))
+    found.append(Certificate(MEMORY, plan, time.process_time() - start))
     if program is not None:
         found = with_reads(found, schedule, program)
     return found
@@ -155,7 +155,7 @@ def with_reads(
     solver = Solver()
     found: list[Certificate] = []
     reads: Reads | Unknown
-    start = time.perf_counter()
+    start = time.process_time()
     try:
         reads = Reads(program, schedule, solver)
     except Exception as error:
@@ -171,7 +171,7 @@ def with_reads(
                 verdict = reads.views()
         except Exception as error:
             verdict = _broken(error)
-        now = time.perf_counter()
+        now = time.process_time()
         verdicts = {**one.verdicts, name: verdict}
         found.append(Certificate(one.kernel, verdicts, one.seconds + now - start))
         start = now
