@@ -72,6 +72,7 @@ class LibraryTally:
         deaths: Operation -> times the process died or hung in it.
         done: Symptom -> times it has been shrunk.
         seconds: Time spent on batches [seconds].
+        cpu: Of that, time of the subject's processor [seconds].
     """
 
     next: int = 0
@@ -79,6 +80,7 @@ class LibraryTally:
     deaths: Counter[str] = field(default_factory=Counter)
     done: Counter[str] = field(default_factory=Counter)
     seconds: float = 0.0
+    cpu: float = 0.0
 
     @property
     def statuses(self) -> Counter[str]:
@@ -99,6 +101,7 @@ class LibraryTally:
             "deaths": dict(self.deaths),
             "done": dict(self.done),
             "seconds": self.seconds,
+            "cpu": self.cpu,
         }
 
     @classmethod
@@ -111,6 +114,7 @@ class LibraryTally:
                 Counter(data["deaths"]),
                 Counter(dict(data["done"])),
                 float(data["seconds"]),
+                float(data["cpu"]),
             )
         except (KeyError, TypeError, ValueError, AttributeError):
             return cls()
@@ -217,6 +221,7 @@ class Worker:
 
     def _counted(self, answer: Mapping[str, Any]) -> list[dict[str, Any]]:
         self.tally.next = answer["next"]
+        self.tally.cpu += answer["cpu"]
         for name, count in answer["counts"].items():
             self.tally.counts.setdefault(name, Counter()).update(count)
         return list(answer["failures"])

@@ -47,11 +47,13 @@ def batch(message: Mapping[str, Any]) -> dict[str, Any]:
 
     Returns:
         ``status`` "done", ``next`` the first case that was not run, ``counts``
-        operation -> status -> cases, and ``failures``.
+        operation -> status -> cases, ``failures``, and ``cpu``, the time of the
+        processor [seconds].
     """
     source = library(message["library"])
     muted = set(message["muted"])
     end = time.monotonic() + message["seconds"]
+    start = time.process_time()
     counts: dict[str, Counter[str]] = {}
     failures: list[dict[str, Any]] = []
     kept: Counter[tuple[str, str]] = Counter()
@@ -81,7 +83,13 @@ def batch(message: Mapping[str, Any]) -> dict[str, Any]:
                     }
                 )
         place.close()
-    return {"status": "done", "next": number, "counts": counts, "failures": failures}
+    return {
+        "status": "done",
+        "next": number,
+        "counts": counts,
+        "failures": failures,
+        "cpu": time.process_time() - start,
+    }
 
 
 if __name__ == "__main__":
