@@ -131,7 +131,7 @@ def certify_schedule(
     found = validate(kernels, schedule.least)
     start = time.process_time()
     try:
-        verdict = memory_plan(schedule)
+        verdict = memory_plan(schedule, program)
     except Exception as error:
         verdict = _broken(error)
     plan: dict[str, Verdict] = {"memory_plan": verdict}
