@@ -194,7 +194,7 @@ def collected(file: Path) -> Iterator[list[Planned]]:
         while True:
             try:
                 yield pickle.load(stream)
-            except EOFError:
+            except (EOFError, pickle.UnpicklingError):  # its end, or not all there yet
                 return
 
 
@@ -241,6 +241,7 @@ def main() -> int:
     parser.add_argument("--graphs", type=Path, help="of --collect: nothing is traced")
     parser.add_argument("--verbose", action="store_true")
     chosen = parser.parse_args()
+    measured = commit()
     warnings.simplefilter("ignore")
     sys.setrecursionlimit(20_000)
     copyreg.pickle(
@@ -277,18 +278,31 @@ def main() -> int:
                     if row.get(what, ("proved",))[0] != "proved":
                         print("   ", row["kernel"], what, *row[what], flush=True)
         gc.collect()
-    if chosen.collect:
-        return 0
-    total = summary(kernels)
-    result = {
+        if chosen.json:
+            written = result_of(chosen, measured, table, kernels, failures)
+            chosen.json.write_text(json.dumps(written, indent=1) + "\n")
+    if not chosen.collect:
+        print(json.dumps(summary(kernels), indent=1))
+    return 0
+
+
+def result_of(
+    chosen: argparse.Namespace,
+    measured: str,
+    table: Sequence[Any],
+    kernels: Sequence[Any],
+    failures: Sequence[Any],
+) -> dict[str, Any]:
+    """Return what is written down."""
+    return {
         "question": "How many of our own backend's kernels are proved?",
         "command": f"python benchmarks/ttir_own.py --device {chosen.device}",
-        "commit": commit(),
+        "commit": measured,
         "device": chosen.device,
         "torch": torch.__version__,
-        "models": len({row["model"] for row in table}),
+        "models": len({row["model"].removeprefix("small ") for row in table}),
         "failed_to_trace": failures,
-        "total": total,
+        "total": summary(kernels),
         "table": table,
         "not_proved": [
             row
@@ -296,10 +310,6 @@ def main() -> int:
             if any(row.get(what, ("proved",))[0] != "proved" for what in ("ir", "ttir"))
         ],
     }
-    print(json.dumps(total, indent=1))
-    if chosen.json:
-        chosen.json.write_text(json.dumps(result, indent=1) + "\n")
-    return 0
 
 
 def show(name: str, way: str, figures: Any, costs: Any) -> None:
