@@ -1,14 +1,15 @@
-"""Ten kernels as operator graphs: what they compute, without a word about layouts.
+"""Kernels as operator graphs: what they compute, without a word about layouts.
 
 Each function returns a graph; the tile's sizes are its arguments, the arrays' sizes
 are symbols. ``assign_triton`` has the same kernels in Triton.
 """
 
+import math
 from collections.abc import Callable, Mapping
 
 from compiler.ir import scalar
 from compiler.ir.expression import Expression
-from compiler.ir.index import add, mul, symbol
+from compiler.ir.index import add, floordiv, mul, symbol
 from compiler.ir.tile import TileGraph, coordinate
 from compiler.ir.tile_builder import TileBuilder, less
 
@@ -194,6 +195,98 @@ def reshaped_sum(rows: int = 16, outer: int = 16, inner: int = 32) -> TileGraph:
     return b.graph()
 
 
+def attention(rows: int = 64, columns: int = 64, width: int = 64) -> TileGraph:
+    """Attention forward of fp16, one head a program, the softmax as it goes."""
+    b = TileBuilder("attention")
+    n = b.size("n", divisible=64, typical=4096)
+    heads = b.size("heads", typical=64)
+    for name in ("q", "k", "v", "o"):
+        b.buffer(name, "float16", [heads, n, width])
+    head = symbol("program1")
+    here = add(program(0, rows), D0)
+    scale = 1.4426950408889634 / math.sqrt(width)
+    q = b.load("q", [head, here, D1], [rows, width])
+    first = (
+        b.full([rows], -1e30, "float32"),
+        b.full([rows], 0.0, "float32"),
+        b.full([rows, width], 0.0, "float32"),
+    )
+    with b.loop("step", floordiv(n, columns), *first) as inside:
+        top, total, output = inside.arguments
+        there = add(mul(inside.counter, columns), D0)
+        k = b.load("k", [head, there, D1], [columns, width])
+        v = b.load("v", [head, there, D1], [columns, width])
+        zero = b.full([rows, columns], 0.0, "float32")
+        score = b.apply("mul", b.dot(q, b.transpose(k, [1, 0]), zero), scale)
+        higher = b.apply("maximum", top, b.reduce("maximum", score, 1))
+        power = b.apply("exp2", b.apply("sub", score, b.expand_dims(higher, 1)))
+        shrink = b.apply("exp2", b.apply("sub", top, higher))
+        more = b.reduce("sum", power, 1)
+        total = b.apply("add", b.apply("mul", total, shrink), more)
+        output = b.apply("mul", output, b.expand_dims(shrink, 1))
+        output = b.dot(b.cast(power, "float16"), v, output)
+        inside.yields(higher, total, output)
+    _, total, output = inside.results
+    result = b.apply("truediv", output, b.expand_dims(total, 1))
+    b.store("o", [head, here, D1], b.cast(result, "float16"))
+    return b.graph()
+
+
+def int8_matmul(rows: int = 64, columns: int = 64, inner: int = 64) -> TileGraph:
+    """``c = a @ (w * scale)``: fp16, int8 weights, a scale for each column."""
+    b = TileBuilder("int8_matmul")
+    m, n, k = (b.size(name, divisible=64, typical=4096) for name in "mnk")
+    b.buffer("a", "float16", [m, k])
+    b.buffer("w", "int8", [k, n])
+    b.buffer("scale", "float32", [n])
+    b.buffer("c", "float16", [m, n])
+    row = add(program(0, rows), D0)
+    zero = b.full([rows, columns], 0.0, "float32")
+    with b.loop("step", floordiv(k, inner), zero) as inside:
+        start = mul(inside.counter, inner)
+        a = b.load("a", [row, add(start, D1)], [rows, inner])
+        at = [add(start, D0), add(program(1, columns), D1)]
+        w = b.cast(b.load("w", at, [inner, columns]), "float16")
+        inside.yields(b.dot(a, w, inside.arguments[0]))
+    scale = b.load("scale", [add(program(1, columns), D0)], [columns])
+    result = b.apply("mul", inside.results[0], scale)
+    at = [row, add(program(1, columns), D1)]
+    b.store("c", at, b.cast(result, "float16"))
+    return b.graph()
+
+
+def mxfp4_matmul(rows: int = 64, columns: int = 64, inner: int = 64) -> TileGraph:
+    """``c = a @ w``: bf16, weights of fp4 in pairs along K, e8m0 scales of 32 each."""
+    b = TileBuilder("mxfp4_matmul")
+    m, n, k = (b.size(name, divisible=64, typical=4096) for name in "mnk")
+    b.buffer("a", "bfloat16", [m, k])
+    b.buffer("w", "uint8", [floordiv(k, 2), n])
+    b.buffer("scale", "uint8", [floordiv(k, 32), n])
+    b.buffer("c", "bfloat16", [m, n])
+    row = add(program(0, rows), D0)
+    column = add(program(1, columns), D1)
+    groups = inner // 32
+    zero = b.full([rows, columns], 0.0, "float32")
+
+    def power_of_two(value: Expression) -> Expression:
+        wide = scalar.cast(value, "int16")
+        moved = scalar.apply("shift_left", wide, scalar.constant(7, "int16"))
+        return scalar.bitcast(moved, "bfloat16")
+
+    with b.loop("step", floordiv(k, inner), zero) as inside:
+        a = b.load("a", [row, add(mul(inside.counter, inner), D1)], [rows, inner])
+        at = [add(mul(inside.counter, inner // 2), D0), column]
+        w = b.upcast(b.load("w", at, [inner // 2, columns]), 0, "bfloat16")
+        at = [add(mul(inside.counter, groups), D0), column]
+        powers = b.map(power_of_two, b.load("scale", at, [groups, columns]))
+        wide = b.fit(b.expand_dims(powers, 1), [groups, 32, columns])
+        scales = b.cast(b.reshape(wide, [inner, columns]), "float32")
+        scaled = b.cast(b.apply("mul", b.cast(w, "float32"), scales), "bfloat16")
+        inside.yields(b.dot(a, scaled, inside.arguments[0]))
+    b.store("c", [row, column], b.cast(inside.results[0], "bfloat16"))
+    return b.graph()
+
+
 GRAPHS: Mapping[str, Callable[..., TileGraph]] = {
     "softmax": softmax,
     "layernorm_backward": layernorm_backward,
@@ -202,5 +295,8 @@ GRAPHS: Mapping[str, Callable[..., TileGraph]] = {
     "cross_entropy": cross_entropy,
     "gather_rows": gather_rows,
     "reshaped_sum": reshaped_sum,
+    "attention": attention,
+    "int8_matmul": int8_matmul,
+    "mxfp4_matmul": mxfp4_matmul,
 }
 """Name -> the graph for some tile sizes."""

@@ -51,10 +51,16 @@ OTHER_SIZES = {
     "cross_entropy": (1, 4096),
     "gather_rows": (32, 64, 64),
     "reshaped_sum": (8, 32, 16),
+    "attention": (64, 128, 128),
+    "int8_matmul": (64, 128, 64),
+    "mxfp4_matmul": (64, 128, 128),
 }
 """A second shape of each tile, which nothing was tuned on."""
+STAGES = 3
+"""Slots of what loops copy ahead."""
 INSTRUCTIONS = (
-    r"\b(ld\.global|st\.global|ld\.shared|st\.shared|shfl|bar\.sync|ldmatrix)"
+    r"\b(cp\.async\.c[ag]|wgmma\.mma|mma\.sync|ld\.global|st\.global|ld\.shared|"
+    r"st\.shared|shfl|bar\.sync|ldmatrix)"
 )
 
 
@@ -79,7 +85,7 @@ def row(name: str, sizes: tuple[int, ...], warps: int) -> tuple[dict[str, Any], 
     found = assign(graph, warps)
     seconds = time.perf_counter() - started
     proved = isinstance(found.prove(), Proved)
-    printed = tile_kernel(found)
+    printed = tile_kernel(found, STAGES)
     names = tuple(
         key
         for key, kind in printed.parameters.items()

@@ -137,6 +137,97 @@ def reshaped_sum(x, y, m, rows: tl.constexpr, outer: tl.constexpr, inner: tl.con
     tl.store(y + at, total.to(tl.float16))
 
 
+@triton.jit
+def attention(
+    q,
+    k,
+    v,
+    o,
+    n,
+    heads,
+    rows: tl.constexpr,
+    columns: tl.constexpr,
+    width: tl.constexpr,
+):
+    """Attention forward of fp16."""
+    head = tl.program_id(1) * n * width
+    here = tl.program_id(0) * rows + tl.arange(0, rows)[:, None]
+    feature = tl.arange(0, width)[None, :]
+    scale: tl.constexpr = 1.4426950408889634 / (width**0.5)
+    query = tl.load(q + head + here * width + feature)
+    top = tl.full([rows], -1e30, tl.float32)
+    total = tl.zeros([rows], tl.float32)
+    output = tl.zeros([rows, width], tl.float32)
+    for step in range(0, n // columns):
+        there = step * columns + tl.arange(0, columns)[:, None]
+        key = tl.load(k + head + there * width + feature)
+        value = tl.load(v + head + there * width + feature)
+        score = tl.dot(query, tl.trans(key)) * scale
+        higher = tl.maximum(top, tl.max(score, 1))
+        power = tl.exp2(score - higher[:, None])
+        shrink = tl.exp2(top - higher)
+        total = total * shrink + tl.sum(power, 1)
+        output = tl.dot(power.to(tl.float16), value, output * shrink[:, None])
+        top = higher
+    result = output / total[:, None]
+    tl.store(o + head + here * width + feature, result.to(tl.float16))
+
+
+@triton.jit
+def int8_matmul(
+    a,
+    w,
+    scale,
+    c,
+    m,
+    n,
+    k,
+    rows: tl.constexpr,
+    columns: tl.constexpr,
+    inner: tl.constexpr,
+):
+    """``c = a @ (w * scale)``."""
+    row = tl.program_id(0) * rows + tl.arange(0, rows)[:, None]
+    column = tl.program_id(1) * columns + tl.arange(0, columns)
+    total = tl.zeros([rows, columns], tl.float32)
+    for step in range(0, k // inner):
+        at = step * inner + tl.arange(0, inner)
+        left = tl.load(a + row * k + at[None, :])
+        right = tl.load(w + at[:, None] * n + column[None, :]).to(tl.float16)
+        total = tl.dot(left, right, total)
+    result = total * tl.load(scale + column)[None, :]
+    tl.store(c + row * n + column[None, :], result.to(tl.float16))
+
+
+@triton.jit
+def mxfp4_matmul(
+    a,
+    w,
+    scale,
+    c,
+    m,
+    n,
+    k,
+    rows: tl.constexpr,
+    columns: tl.constexpr,
+    inner: tl.constexpr,
+):
+    """``c = a @ w`` with scaled fp4 weights, pairs along K."""
+    row = tl.program_id(0) * rows + tl.arange(0, rows)[:, None]
+    column = tl.program_id(1) * columns + tl.arange(0, columns)
+    groups: tl.constexpr = inner // 32
+    total = tl.zeros([rows, columns], tl.float32)
+    for step in range(0, k // inner):
+        at = step * inner + tl.arange(0, inner)
+        left = tl.load(a + row * k + at[None, :])
+        pair = step * (inner // 2) + tl.arange(0, inner // 2)
+        right = tl.load(w + pair[:, None] * n + column[None, :])
+        group = step * groups + tl.arange(0, groups)
+        by = tl.load(scale + group[None, :] * n + column[:, None])
+        total = tl.dot_scaled(left, None, "bf16", right, by, "e2m1", total)
+    tl.store(c + row * n + column[None, :], total.to(tl.bfloat16))
+
+
 Kernel = tuple[Any, dict[str, str], tuple[str, ...], tuple[str, ...]]
 KERNELS: Mapping[str, Kernel] = {
     "softmax": (
@@ -199,6 +290,36 @@ KERNELS: Mapping[str, Kernel] = {
         {"x": "*fp16", "y": "*fp16", "m": "i32"},
         ("x", "y"),
         ("rows", "outer", "inner"),
+    ),
+    "attention": (
+        attention,
+        {**dict.fromkeys("qkvo", "*fp16"), "n": "i32", "heads": "i32"},
+        (*"qkvo", "n"),
+        ("rows", "columns", "width"),
+    ),
+    "int8_matmul": (
+        int8_matmul,
+        {
+            "a": "*fp16",
+            "w": "*i8",
+            "scale": "*fp32",
+            "c": "*fp16",
+            **dict.fromkeys("mnk", "i32"),
+        },
+        ("a", "w", "scale", "c", "m", "n", "k"),
+        ("rows", "columns", "inner"),
+    ),
+    "mxfp4_matmul": (
+        mxfp4_matmul,
+        {
+            "a": "*bf16",
+            "w": "*u8",
+            "scale": "*u8",
+            "c": "*bf16",
+            **dict.fromkeys("mnk", "i32"),
+        },
+        ("a", "w", "scale", "c", "m", "n", "k"),
+        ("rows", "columns", "inner"),
     ),
 }
 """Name -> kernel, types, what is divisible by 16, names of the tile's sizes."""

@@ -12,9 +12,10 @@ from compiler.ir.scalar import bits
 from compiler.ir.tile import Step, Tile, TileGraph, TileLoop, results_of
 
 from .assignment import Assignment
-from .choices import Candidates, Choice, Threads, key_of
+from .choices import Candidates, Choice, Threads, Wanted, key_of
 from .clone import with_clones
 from .conversion_cost import conversion_cost, is_free, least_cost
+from .dot import memory_cost
 from .minimise import Table, minimise
 from .rematerialise import Again
 
@@ -28,7 +29,7 @@ class _Use:
     tile: Tile
     weight: float
     sources: list[LinearLayout]
-    wanted: list[LinearLayout]
+    wanted: list[Wanted]
     turned: bool
 
 
@@ -154,7 +155,9 @@ class _Problem:
         for at, src in enumerate(use.sources):
             for to, dst in enumerate(use.wanted):
                 key = (key_of(src), key_of(dst))
-                if key not in memory:
+                if dst is None:
+                    memory[key] = self._cost(use.tile, src, None)
+                elif key not in memory:
                     memory[key] = least_cost(src, dst, width, self.threads.device.name)
                     if possible and memory[key]:
                         memory[key] = min(memory[key], self.again.cost(use.tile, dst))
@@ -174,13 +177,17 @@ class _Problem:
         table[a, b] = true
         return True
 
-    def _cost(self, tile: Tile, src: LinearLayout, dst: LinearLayout) -> float:
-        if is_free(src, dst):
+    def _cost(self, tile: Tile, src: LinearLayout, dst: Wanted) -> float:
+        if dst is not None and is_free(src, dst):
             return 0.0
         key = (tile, key_of(src), key_of(dst))
         if key not in self._true:
             width = max(8, bits(tile.dtype))
-            found = conversion_cost(src, dst, width, self.threads.device.name)
+            machine = self.threads.device
+            if dst is None:
+                found = memory_cost(src, tile.shape, width, machine)
+                return self._true.setdefault(key, found)
+            found = conversion_cost(src, dst, width, machine.name)
             if self.again.is_possible(tile):
                 found = min(found, self.again.cost(tile, dst))
             self._true[key] = found
@@ -202,8 +209,10 @@ class _Problem:
                 results_of(step), chosen[step].results, strict=True
             ):
                 layouts[tile] = layout
-            for number, layout in enumerate(chosen[step].operands):
-                wanted[step, number] = layout
+        for step in self.steps:
+            for number, read in enumerate(chosen[step].operands):
+                tile = step.operands[number]
+                wanted[step, number] = layouts[tile] if read is None else read
         found = Assignment(self.graph, self.threads, layouts, wanted, cost, exact)
         cheaper = []
         for edge in found.conversions():

@@ -40,6 +40,8 @@ from .scan import scan_cost
 
 RESIDENT_WARPS = 16
 Key = tuple[object, ...]
+Wanted = LinearLayout | None
+Combination = tuple[tuple[Wanted, ...], tuple[LinearLayout, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +49,13 @@ class Choice:
     """Layouts of the operands and results of a step.
 
     Attributes:
-        operands: One for each operand.
+        operands: One for each operand; None for what the step reads from shared
+            memory, so may lie anyhow.
         results: One for each result.
         cost: What the step takes with them, once [cycles].
     """
 
-    operands: tuple[LinearLayout, ...]
+    operands: tuple[Wanted, ...]
     results: tuple[LinearLayout, ...]
     cost: float
 
@@ -70,8 +73,10 @@ class Threads:
     device: Device
 
 
-def key_of(layout: LinearLayout) -> Key:
+def key_of(layout: Wanted) -> Key:
     """Return what tells layouts of one tile apart."""
+    if layout is None:
+        return ()
     return (layout.in_bits, layout.columns, layout.out_bits)
 
 
@@ -116,14 +121,15 @@ class Candidates:
         wanted: list[tuple[Tile, list[LinearLayout]]] = []
         for step, _ in self.steps:
             if isinstance(step, TileDot):
-                for choice in dot_choices(step, self.threads.warp_bits):
+                for choice in dot_choices(step, warp_bits, self.threads.device):
                     pairs = zip(
                         (*step.operands, step.result),
                         (*choice.operands, choice.result),
                         strict=True,
                     )
                     for tile, layout in pairs:
-                        self._offer(tile, layout)
+                        if layout is not None:
+                            self._offer(tile, layout)
             if isinstance(step, TileLoad | TileStore):
                 tile = step.result if isinstance(step, TileLoad) else step.operands[0]
                 found = coalesced(self.accesses[step], warp_bits, lane_bits)
@@ -173,16 +179,16 @@ class Candidates:
                 found[key] = Choice(operands, results, price)
         return list(found.values())
 
-    def _combinations(
-        self, step: Step
-    ) -> list[tuple[tuple[LinearLayout, ...], tuple[LinearLayout, ...]]]:
+    def _combinations(self, step: Step) -> list[Combination]:
         results = results_of(step)
         count = len(step.operands)
-        found: list[tuple[tuple[LinearLayout, ...], tuple[LinearLayout, ...]]] = []
+        found: list[Combination] = []
         if isinstance(step, TileDot):
             return [
                 (choice.operands, (choice.result,))
-                for choice in dot_choices(step, self.threads.warp_bits)
+                for choice in dot_choices(
+                    step, self.threads.warp_bits, self.threads.device
+                )
             ]
         if isinstance(step, TileReduce):
             for layout in self.layouts[step.operands[0]].values():
@@ -207,26 +213,45 @@ class Candidates:
                 found.append(((operand,) * count, (result,) * len(results)))
         return found
 
+    def _product_cost(
+        self,
+        step: TileDot,
+        operands: Sequence[LinearLayout | None],
+        result: LinearLayout,
+    ) -> float:
+        wanted = (tuple(operands), result)
+        return min(
+            choice.cost
+            for choice in dot_choices(step, self.threads.warp_bits, self.threads.device)
+            if (choice.operands, choice.result) == wanted
+        )
+
     def cost(
         self,
         step: Step,
-        operands: Sequence[LinearLayout],
+        operands: Sequence[Wanted],
         results: Sequence[LinearLayout],
     ) -> float:
-        """Return what a step takes with these layouts [cycles]."""
+        """Return what a step takes with these layouts [cycles].
+
+        What it takes to bring operands to shared memory is not in it.
+        """
         device = self.threads.device
+        if isinstance(step, TileDot):
+            return self._product_cost(step, operands, results[0])
+        read = [layout for layout in operands if layout is not None]
         match step:
             case TileLoad() | TileStore():
-                layout = results[0] if isinstance(step, TileLoad) else operands[0]
+                layout = results[0] if isinstance(step, TileLoad) else read[0]
                 return self.accesses[step].cost(layout)
             case TileMap(value=value):
                 return map_cost(results[0], value, device)
             case TileReduce():
-                return reduction_cost(operands[0], step.axis, device)
+                return reduction_cost(read[0], step.axis, device)
             case TileGather():
-                return gather_cost(step, operands[0], operands[1], device)
+                return gather_cost(step, read[0], read[1], device)
             case TileScan():
-                return scan_cost(operands[0], step, device)
+                return scan_cost(read[0], step, device)
             case Carried():
                 return 0.01 * (1 << results[0].in_bits[0])
             case _:

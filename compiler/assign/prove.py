@@ -149,7 +149,11 @@ def _gather(
 def _dot(
     given: Assignment, step: TileDot, read: list[LinearLayout], made: LinearLayout
 ) -> str:
-    for choice in dot_choices(step, given.threads.warp_bits):
-        if tuple(read) == choice.operands and made == choice.result:
+    for choice in dot_choices(step, given.threads.warp_bits, given.threads.device):
+        fits = all(
+            wanted in (None, layout)
+            for wanted, layout in zip(choice.operands, read, strict=True)
+        )
+        if fits and made == choice.result:
             return ""
     return "no matrix instruction has these fragments"

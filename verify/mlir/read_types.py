@@ -39,6 +39,8 @@ def read_type(cursor: Cursor) -> Type:
         if token.text == "tensor":
             cursor.take()
             return _tensor(cursor)
+        if token.text == "<" and cursor.peek(1).kind == "dims":
+            return _memory(cursor)  # where only a memdesc may stand
         if token.text in ("!tt.ptr", "!ptr", "<"):
             # where only a pointer may stand, printers leave its name out
             if token.text != "<":
@@ -109,21 +111,7 @@ def _other(cursor: Cursor) -> Type:
     if not cursor.at("<"):
         return OtherType(name, name)
     if name.endswith(".memdesc"):
-        cursor.expect("<")
-        shape, element = _shaped(cursor)
-        parts = []
-        while cursor.accept(","):
-            if cursor.peek().kind == "dims":
-                cursor.take()
-                parts.append(cursor.take().text)
-            else:
-                parts.append(_attribute_text(cursor))
-                while cursor.peek().text not in (",", ">"):
-                    parts[-1] += cursor.take().text
-        cursor.expect(">")
-        return TensorType(
-            shape, element, parts[0] if parts else "", " ".join(parts[1:])
-        )
+        return _memory(cursor)
     start = cursor.index
     cursor.take()
     inner = None
@@ -133,3 +121,20 @@ def _other(cursor: Cursor) -> Type:
         inner = TensorType(*_shaped(cursor))
     cursor.index = start
     return OtherType(name, name + cursor.raw("<", ">"), inner)
+
+
+def _memory(cursor: Cursor) -> TensorType:
+    """Read what follows the name of a ``memdesc``."""
+    cursor.expect("<")
+    shape, element = _shaped(cursor)
+    parts = []
+    while cursor.accept(","):
+        if cursor.peek().kind == "dims":
+            cursor.take()
+            parts.append(cursor.take().text)
+        else:
+            parts.append(_attribute_text(cursor))
+            while cursor.peek().text not in (",", ">"):
+                parts[-1] += cursor.take().text
+    cursor.expect(">")
+    return TensorType(shape, element, parts[0] if parts else "", " ".join(parts[1:]))

@@ -1,4 +1,4 @@
-"""Matrix products of files by mma: operands go to the instruction's fragments.
+"""Matrix products of files: operands go to fragments or to shared memory.
 
 The fragments of an operand may be copied over warps, which a file cannot name away, so
 an operand is moved as a tensor: by its plan's function in tensor form, through the
@@ -8,11 +8,13 @@ certified layout in memory where that is needed.
 from algebra.affine import AffineLayout
 from algebra.errors import UnsupportedLayoutError
 from algebra.layout import LinearLayout
-from compiler.assign.dot import DotChoice, dot_choices
+from compiler.assign.dot import DotChoice, dot_choices, memory_of
+from compiler.ir.scalar import bits
 from compiler.ir.tile import TileDot
 
 from .tensor_conversion import gluon_layout, place_bits, relabel
 from .tile_printer import FilePrinter
+from .tile_scalars import TYPES
 
 
 def dot_lines(printer: FilePrinter, step: TileDot) -> None:
@@ -29,45 +31,104 @@ def dot_lines(printer: FilePrinter, step: TileDot) -> None:
     chosen = choice_of(printer, step)
     parent = chosen.parent
     result = (
-        f"gl.NVMMADistributedLayout([2, 0], {list(parent.warps_per_cta)}, "
-        f"{list(parent.instr_shape)})"
+        f"gl.NVMMADistributedLayout({list(parent.version)}, "
+        f"{list(parent.warps_per_cta)}, {list(parent.instr_shape)})"
     )
-    names = []
-    for number in range(2):
-        tile = step.operands[number]
-        src, dst = given.layouts[tile], given.wanted[step, number]
-        name = printer.fresh(f"{tile.name}_m")
-        printer.add(f"{name} = {tile.name}")
-        layout = f"gl.DotOperandLayout({number}, {result}, {chosen.k_width})"
-        to_tensor(printer, name, src)
-        if src == dst:
-            printer.add(f"{name} = gl.convert_layout({name}, {layout})")
-        else:
-            call = printer.tensor_function(src, dst, tile.dtype)
-            printer.add(f"{name} = {call}({name}, {layout})")
-        names.append(name)
+    factors = [
+        _in_memory(printer, step, number)
+        if chosen.operands[number] is None
+        else _in_registers(printer, step, number, result, chosen.k_width)
+        for number in range(2)
+    ]
     total = printer.fresh(f"{step.result.name}_m")
     printer.add(f"{total} = {printer.read(step, 2)}")
     made = given.layouts[step.result]
     to_tensor(printer, total, made)
-    printer.add(
-        f"{total} = gl.convert_layout({total}, {result})",
-        f"{total} = mma_v2({names[0]}, {names[1]}, {total})",
-        f"{step.result.name} = {total}",
-    )
+    printer.add(f"{total} = gl.convert_layout({total}, {result})")
+    if chosen.instruction == "wgmma":
+        printer.add(
+            "fence_async_shared()",
+            f"{total} = warpgroup_mma({factors[0]}, {factors[1]}, {total})",
+        )
+    else:
+        printer.add(f"{total} = mma_v2({factors[0]}, {factors[1]}, {total})")
+    printer.add(f"{step.result.name} = {total}")
     to_file(printer, step.result.name, made)
 
 
+def _in_registers(
+    printer: FilePrinter, step: TileDot, number: int, result: str, k_width: int
+) -> str:
+    """Append lines that bring a factor to its fragments; return its name."""
+    tile = step.operands[number]
+    src, dst = printer.given.layouts[tile], printer.given.wanted[step, number]
+    name = printer.fresh(f"{tile.name}_m")
+    printer.add(f"{name} = {tile.name}")
+    layout = f"gl.DotOperandLayout({number}, {result}, {k_width})"
+    to_tensor(printer, name, src)
+    if src == dst:
+        printer.add(f"{name} = gl.convert_layout({name}, {layout})")
+    else:
+        call = printer.tensor_function(src, dst, tile.dtype)
+        printer.add(f"{name} = {call}({name}, {layout})")
+    return name
+
+
+def _in_memory(printer: FilePrinter, step: TileDot, number: int) -> str:
+    """Append lines that store a factor; return the name of its memory."""
+    tile = step.operands[number]
+    if tile in printer.memory:
+        return printer.memory[tile]
+    layout = printer.given.wanted[step, number]
+    name = printer.fresh(f"{tile.name}_m")
+    printer.add(f"{name} = {printer.read(step, number)}")
+    to_tensor(printer, name, layout)
+    memory = shared_layout(layout, tile.shape, bits(tile.dtype))
+    kind = TYPES[tile.dtype]
+    printer.add(
+        f"{name}_s = gl.allocate_shared_memory({kind}, {list(tile.shape)}, {memory})",
+        f"{name}_s.store({name})",
+    )
+    return f"{name}_s"
+
+
+def hoist(printer: FilePrinter, step: TileDot, number: int) -> None:
+    """Store a factor that a loop does not change, once before the loop."""
+    tile = step.operands[number]
+    if choice_of(printer, step).operands[number] is None:
+        printer.memory[tile] = _in_memory(printer, step, number)
+
+
+def shared_layout(
+    layout: LinearLayout, shape: tuple[int, ...], element_bits: int
+) -> str:
+    """Return the memory of a factor as Gluon spells it."""
+    found, _ = memory_of(layout, shape, element_bits)
+    return (
+        f"gl.NVMMASharedLayout({found.swizzle_byte_width}, {element_bits}, 2, "
+        f"transposed={found.transposed})"
+    )
+
+
 def choice_of(printer: FilePrinter, step: TileDot) -> DotChoice:
-    """Return the instruction's layouts that the assignment has chosen."""
-    made = printer.given.layouts[step.result]
-    for choice in dot_choices(step, printer.given.threads.warp_bits):
-        if (
-            choice.result == made
-            and choice.operands[0] == printer.given.wanted[step, 0]
-        ):
-            return choice
-    raise UnsupportedLayoutError("no matrix instruction has these fragments")
+    """Return the instruction's layouts that the assignment has chosen.
+
+    Raises:
+        UnsupportedLayoutError: there is none.
+    """
+    given = printer.given
+    best: DotChoice | None = None
+    for choice in dot_choices(step, given.threads.warp_bits, given.threads.device):
+        fits = choice.result == given.layouts[step.result] and all(
+            layout in (None, given.wanted[step, number])
+            for number, layout in enumerate(choice.operands)
+        )
+        # a factor that lies in its fragments needs no memory
+        if fits and (best is None or None not in choice.operands[:1]):
+            best = choice
+    if best is None:
+        raise UnsupportedLayoutError("no matrix instruction has these fragments")
+    return best
 
 
 def _bits(layout: LinearLayout) -> list[int]:

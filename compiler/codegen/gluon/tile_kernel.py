@@ -33,6 +33,7 @@ from compiler.ir.tile import (
     TileStore,
     TileUpcast,
     results_of,
+    steps,
 )
 from compiler.ir.tile_leaves import sizes_of, tile_leaves
 
@@ -40,8 +41,9 @@ from .conversion import HEADER, FunctionText, file_layout, tile_function
 from .gather import gather_function
 from .reduction import reduction_function
 from .tile_access import load_lines, store_lines
-from .tile_dot import dot_lines
+from .tile_dot import dot_lines, hoist
 from .tile_gather import gather_lines
+from .tile_pipeline import begin, each, factor, streams_of
 from .tile_printer import SHARED, FilePrinter
 from .tile_scalars import TYPES, Scalars
 
@@ -70,18 +72,20 @@ class TileKernel:
     warps: int
 
 
-def tile_kernel(given: Assignment) -> TileKernel:
+def tile_kernel(given: Assignment, stages: int = 1) -> TileKernel:
     """Return the kernel that carries out an assignment.
 
     Args:
         given: Graph and layouts, of one block.
+        stages: Slots in shared memory of each tile that a loop copies ahead for its
+            products; 1: loops load to registers.
 
     Raises:
         BuildError: an operation that Gluon has not.
         UnsupportedLayoutError: a type or an amount of shared memory that a plan's
             function does not take.
     """
-    return _Printer(given).kernel()
+    return _Printer(given, stages).kernel()
 
 
 class _Printer(FilePrinter):
@@ -102,9 +106,19 @@ class _Printer(FilePrinter):
         parts += map(_body, self.functions.values())
         named = [
             "import triton.language as tl",
-            "from triton.experimental.gluon.language.nvidia.ampere import mma_v2",
+            "from triton.experimental.gluon.language.nvidia.ampere import (",
+            "    async_copy,",
+            "    mma_v2,",
+            ")",
+            "from triton.experimental.gluon.language.nvidia.hopper import (",
+            "    fence_async_shared,",
+            "    warpgroup_mma,",
+            ")",
             "",
             "PROPAGATE_NAN = gl.constexpr(tl.PropagateNan.ALL)",
+            "# releases after 3.8 know it by this name only",
+            "start_copy = getattr(async_copy, 'async_load', None)",
+            "start_copy = start_copy or async_copy.async_copy_global_to_shared",
         ]
         for count in sorted(self.files):
             here = self.hardware.with_registers(count)
@@ -151,10 +165,19 @@ class _Printer(FilePrinter):
         printer = Scalars(self.fresh("n"), lambda node: str(node.data))
         rounds = printer.text(loop.rounds)
         self.add(*printer.lines)
+        streams = streams_of(self, loop) if self.stages > 1 else []
+        skipped = {one for stream in streams for one in stream.skipped}
+        self._hoist(loop)
+        if streams:
+            begin(self, streams, loop, rounds)
         self.add(f"for {loop.counter.data} in range({rounds}):")
-        outside = dict(self.moved)
+        outside, stored = dict(self.moved), dict(self.memory)
         self.depth += 1
-        self._sequence(loop.body)
+        if streams:
+            each(self, streams, loop, rounds)
+        for stream in streams:
+            self.memory[stream.tile] = factor(self, stream, loop)
+        self._sequence([one for one in loop.body if one not in skipped])
         handed = [(one.argument.name, self.read(one, 1)) for one in loop.carried]
         kept = []
         for argument, name in handed:
@@ -166,9 +189,23 @@ class _Printer(FilePrinter):
         if not loop.body:
             self.add("pass")
         self.depth -= 1
-        self.moved = outside
+        self.moved, self.memory = outside, stored
         for one in loop.carried:
             self.add(f"{one.result.name} = {one.argument.name}")
+
+    def _hoist(self, loop: TileLoop) -> None:
+        """Convert and store before a loop what the loop does not change."""
+        inside = {tile for one in loop.carried for tile in results_of(one)}
+        body = list(steps(loop.body))
+        inside |= {tile for step, _ in body for tile in results_of(step)}
+        for step, _ in body:
+            for number, tile in enumerate(step.operands):
+                if tile in inside:
+                    continue
+                if isinstance(step, TileDot) and number < 2:
+                    hoist(self, step, number)
+                else:
+                    self.read(step, number)
 
     def _step(self, step: Operator) -> None:
         given = self.given

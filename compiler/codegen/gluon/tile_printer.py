@@ -36,9 +36,11 @@ class FilePrinter:
         depth: Of indentation.
         moved: Conversions that have been printed.
         renamed: Operands that go by another name at the moment.
+        stages: Slots of tiles that are copied ahead; 1 for none.
+        memory: Factors that are in shared memory already: their text.
     """
 
-    def __init__(self, given: Assignment) -> None:
+    def __init__(self, given: Assignment, stages: int = 1) -> None:
         self.given = given
         self.graph = given.graph
         lanes, warps = given.threads.device.lane_bits, given.threads.warp_bits
@@ -52,6 +54,8 @@ class FilePrinter:
         self.moved: dict[tuple[Tile, LinearLayout], str] = {}
         self.names = 0
         self.renamed: dict[str, str] = {}
+        self.stages = stages
+        self.memory: dict[Tile, str] = {}
 
     def add(self, *lines: str) -> None:
         """Append lines at the present depth."""

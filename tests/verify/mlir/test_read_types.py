@@ -38,6 +38,13 @@ def test_types_of_ttgir() -> None:
     assert (memory.shape, memory.encoding) == ((4, 8), "#shared")
 
 
+def test_a_memdesc_may_lack_its_name() -> None:
+    text = "<64x32xf16, #shared, #smem, mutable>"
+    found = read_type(Cursor(text))
+    assert found == read_type(Cursor(f"!ttg.memdesc{text}"))
+    assert isinstance(found, TensorType) and found.shape == (64, 32)
+
+
 def test_lists_and_functions() -> None:
     assert read_types(Cursor("(i32, f32)")) == (ScalarType("i32"), F32)
     assert read_types(Cursor("(i32) -> f32")) == (
