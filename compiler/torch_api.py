@@ -280,6 +280,17 @@ def guard_count(values: Sequence[Any]) -> int:
     return 0
 
 
+@contextmanager
+def data_sizes_captured() -> Iterator[None]:
+    """Let Dynamo capture sizes and numbers that depend on data, in the block."""
+    from torch._dynamo import config
+
+    with config.patch(
+        capture_dynamic_output_shape_ops=True, capture_scalar_outputs=True
+    ):
+        yield
+
+
 def symbols(values: Sequence[Any]) -> set[str]:
     """Return the names of the symbols in some values' sizes."""
     found = symbolic_shapes.free_symbols

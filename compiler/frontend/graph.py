@@ -24,6 +24,7 @@ from .constants import lift_constants
 from .describe import describe_program, describe_schedule
 from .graph_cache import Place
 from .kernels import build_kernels
+from .parts import in_parts, makes_sizes
 from .recording import recording
 from .summary import summarise
 from .trace import Trace
@@ -80,6 +81,15 @@ def compile_graph(
     if trace.folder is not None:
         trace.write("graph.py", graph.print_readable(print_output=False))
     constants = lift_constants(graph)
+    if options.lower and makes_sizes(graph):
+
+        def part(inner: fx.GraphModule, inputs: Sequence[Any], number: int) -> Compiled:
+            called = f"{name}_part_{number}"
+            return compile_graph(inner, inputs, options, validator, name=called)
+
+        cut, trace.facts["parts"] = in_parts(graph, part)
+        trace.end()
+        return _with(cut, constants, None)
     run: Compiled
     product: Product | None = None
     if options.lower:
