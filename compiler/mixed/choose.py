@@ -99,20 +99,21 @@ def candidates(problem: Problem, m: int) -> list[Tiling]:
                 )
             )
     else:
-        for row_tiles, warps_n, warps_k, splits in (
-            (1, 4, 1, 1),
-            (1, 4, 1, 2),
-            (1, 4, 1, 4),
-            (1, 4, 1, 8),
-            (2, 4, 1, 2),
-            (2, 4, 1, 4),
-            (1, 4, 2, 2),
-            (1, 4, 2, 4),
-            (1, 8, 1, 4),
+        for strip, row_tiles, warps_n, warps_k, splits in (
+            (rows, 1, 4, 1, 1),
+            (rows, 1, 4, 1, 2),
+            (rows, 1, 4, 1, 4),
+            (rows, 1, 4, 1, 8),
+            (rows, 1, 4, 2, 2),
+            (rows, 1, 4, 2, 4),
+            (rows, 1, 8, 1, 4),
+            (32, 2, 4, 1, 2),
+            (32, 2, 4, 1, 4),
+            (32, 1, 4, 2, 2),
         ):
             found.append(
                 Tiling(
-                    rows=rows,
+                    rows=strip,
                     row_tiles=row_tiles,
                     warps_n=warps_n,
                     warps_k=warps_k,

@@ -6,6 +6,10 @@ subnormals too, corrects the bias. Integers are put into the mantissa of a float
 unit in the last place is 1, and a subtraction, exact as well, leaves the integer.
 (Both are well known; see e.g. the dequantisers of FasterTransformer and Marlin.)
 
+Each block also takes a number that is always 0, the *gate*, which the assembler cannot
+know. Shifts and masks are made from it, so nothing is done to a word before the gate is
+there: the loads that were issued before it stay in front of all that waits for them.
+
 Target register i takes the elements at positions i and i + n of the word, for n
 registers: the order that ``memory_order.derive`` assumes.
 """
@@ -35,7 +39,8 @@ class Upcast:
         constraints: Its operands' kinds.
         outputs: Number of results: register by register, low half first.
         takes_zeros: Whether a second word holds the zero points, as
-            :func:`zero_code` has them, of rows r (low half) and r + 8 (high half).
+            :func:`zero_code` has them, of rows r (low half) and r + 8 (high half). The
+            last word is the gate.
     """
 
     text: str
@@ -79,7 +84,8 @@ def upcast(format: WeightFormat, target: str, *, zeros: bool = False) -> Upcast:
         )
     registers = 16 // format.bits
     word = registers * 2
-    lines = [f".reg .b32 t, u, v, z, w<{registers}>;"]
+    gate = word + (2 if zeros else 1)
+    lines = [f".reg .b32 t, u, v, z, s, w<{registers}>;"]
     for i in range(registers):
         if format.name == "int4":
             lines += _int4(i, target, f"${word + 1}" if zeros else "")
@@ -87,18 +93,23 @@ def upcast(format: WeightFormat, target: str, *, zeros: bool = False) -> Upcast:
             lines += _int8(i, target)
         else:
             lines += _float(i, format, target)
-    lines = [line.replace("$w", f"${word}") for line in lines]
+    lines = [line.replace("$w", f"${word}").replace("$g", f"${gate}") for line in lines]
     for i in range(registers):
         lines.append(f"mov.b32 {{${2 * i}, ${2 * i + 1}}}, w{i};")
-    constraints = ",".join(["=h"] * word + ["r"] * (2 if zeros else 1))
+    constraints = ",".join(["=h"] * word + ["r"] * (gate - word + 1))
     return Upcast("{ " + " ".join(lines) + " }", constraints, word, zeros)
+
+
+def _gated(value: int) -> str:
+    """Return a line that makes ``s`` a constant once the gate is there."""
+    return f"or.b32 s, $g, {value:#x};"
 
 
 def _shifted(register: int, bits: int) -> list[str]:
     """Return lines that put a register's elements at the low end of ``t``'s halves."""
     if register == 0:
         return ["mov.b32 t, $w;"]
-    return [f"shr.u32 t, $w, {register * bits};"]
+    return [_gated(register * bits), "shr.u32 t, $w, s;"]
 
 
 def _raised(register: int, bits: int) -> list[str]:
@@ -106,22 +117,23 @@ def _raised(register: int, bits: int) -> list[str]:
     distance = 16 - bits - register * bits
     if distance == 0:
         return ["mov.b32 t, $w;"]
-    return [f"shl.b32 t, $w, {distance};"]
+    return [_gated(distance), "shl.b32 t, $w, s;"]
 
 
 def _int4(register: int, target: str, zeros: str) -> list[str]:
-    kind = _PACKED[target]
     base = zero_code(target)
-    twice = f"{base | base << 16:#x}"
-    lines = _shifted(register, 4)
-    lines.append(f"lop3.b32 w{register}, t, 0x000f000f, {twice}, {_AND_OR};")
+    lines = [
+        *_shifted(register, 4),
+        _gated(0x000F000F),
+        f"lop3.b32 w{register}, t, s, {base | base << 16:#x}, {_AND_OR};",
+    ]
     if zeros:
         # registers alternate between rows r and r + 8
         half = "0x3232" if register & 1 else "0x1010"
         lines.append(f"prmt.b32 z, {zeros}, {zeros}, {half};")
     else:
         lines.append(f"mov.b32 z, {(base + 8) | (base + 8) << 16:#x};")
-    lines.append(f"sub.{kind} w{register}, w{register}, z;")
+    lines.append(f"sub.{_PACKED[target]} w{register}, w{register}, z;")
     return lines
 
 
@@ -131,13 +143,16 @@ def _int8(register: int, target: str) -> list[str]:
         # 128 + the low 7 bits, minus 128 or 256 by the sign: all in bf16's mantissa
         return [
             *lines,
-            f"lop3.b32 u, t, 0x007f007f, 0x43004300, {_AND_OR};",
-            f"lop3.b32 v, t, 0x00800080, 0x43004300, {_AND_OR};",
+            _gated(0x007F007F),
+            f"lop3.b32 u, t, s, 0x43004300, {_AND_OR};",
+            _gated(0x00800080),
+            f"lop3.b32 v, t, s, 0x43004300, {_AND_OR};",
             f"sub.bf16x2 w{register}, u, v;",
         ]
     return [
         *lines,
-        f"lop3.b32 u, t, 0x00ff00ff, 0x64806480, {_AND_XOR};",
+        _gated(0x00FF00FF),
+        f"lop3.b32 u, t, s, 0x64806480, {_AND_XOR};",
         "mov.b32 v, 0x64806480;",
         f"sub.f16x2 w{register}, u, v;",
     ]
@@ -162,7 +177,7 @@ def _float(register: int, format: WeightFormat, target: str) -> list[str]:
     magnitude = ((1 << exponent + mantissa) - 1) << (wide_mantissa - mantissa)
     if distance == 0:
         kept = 0x8000 | magnitude
-        return [*lines, f"and.b32 w{register}, t, {kept | kept << 16:#x};"]
+        return [*lines, _gated(kept | kept << 16), f"and.b32 w{register}, t, s;"]
     # an exponent e means 2 ** (e - bias): the same bits mean too little by the biases'
     # difference, which is a float of the wider type
     bias, wide_bias = (1 << exponent - 1) - 1, (1 << wide_exponent - 1) - 1
@@ -170,7 +185,8 @@ def _float(register: int, format: WeightFormat, target: str) -> list[str]:
     kind = _PACKED[target]
     return [
         *lines,
-        f"shr.u32 u, t, {distance};",
+        _gated(distance),
+        "shr.u32 u, t, s;",
         f"and.b32 u, u, {magnitude | magnitude << 16:#x};",
         f"lop3.b32 u, t, 0x80008000, u, {_AND_OR};",
         f"mov.b32 v, {factor | factor << 16:#x};",

@@ -7,7 +7,8 @@ instruction, so scales multiply accumulators in float32, once a block. Only the 
 the warps that share output features go through shared memory, once at the end.
 
 The text is specialised for a problem and a tiling and unrolled, so that all loads of
-``stages`` steps are in flight before the first is used.
+``stages`` steps are in flight before the first is used; activations are loaded some
+slabs ahead.
 """
 
 from dataclasses import dataclass
@@ -23,6 +24,16 @@ KERNEL = "quantised_matmul"
 UNIT_WORDS = 128
 """32-bit words that a warp reads in one load."""
 
+SLAB_ROWS = 32
+"""Rows of activations, of all slabs together, that are loaded ahead: what registers
+hold. Slabs of more rows are loaded where they are used."""
+
+BARRIERS = 15
+"""Named barriers of a program besides the one that ``barrier()`` uses."""
+
+ROWS_OF_ONE = 8
+"""Rows of activations of one instruction."""
+
 _TYPES = {"bf16": "gl.bfloat16", "fp16": "gl.float16"}
 _HEADER = '''"""Generated: see compiler/codegen/gluon/quantised_matmul.py."""
 
@@ -32,6 +43,34 @@ from triton.experimental.gluon.language.nvidia.ampere import mma_v2
 
 SYNCHRONISE = gl.barrier if hasattr(gl, "barrier") else gl.thread_barrier
 '''
+
+
+def _statement(text: str) -> tuple[str, ...]:
+    """Return a line that puts an instruction without operands into the kernel."""
+    return (
+        f'gl.inline_asm_elementwise("{text} // $0", "=r", [], dtype=gl.int32, '
+        "is_pure=False, pack=1)",
+    )
+
+
+def _gate(warps: int) -> str:
+    """Return instructions whose result is 0, after all loads before them.
+
+    The assembler moves loads to where their results are used, to save registers, and
+    uses of early loads up between later ones. It does not move loads across a barrier,
+    so what depends on a barrier's result comes after them. Each warp has a barrier of
+    its own where there are enough; number 0 is Triton's.
+    """
+    together = 1
+    while warps // together > BARRIERS:
+        together *= 2
+    threads = 32 * together
+    return (
+        "{ .reg .pred p; .reg .b32 b, n; mov.u32 b, %tid.x; "
+        f"shr.u32 b, b, {log2(threads)}; add.u32 b, b, 1; setp.eq.u32 p, b, b; "
+        f"barrier.cta.red.popc.aligned.u32 n, b, {threads}, p; "
+        f"sub.u32 $0, n, {threads}; }}"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +132,7 @@ class _Writer:
         # words of one mma instruction
         self.words = 1 if self.bits == 4 else 2
         self.casts = upcast(problem.format, problem.target, zeros=problem.zeros)
+        self.lead = 1
         self.lines: list[str] = []
 
     def write(self) -> KernelText:
@@ -106,21 +146,21 @@ class _Writer:
             self._load(stage, str(stage))
         if tiling.dependent:
             self.add(
-                'gl.inline_asm_elementwise("griddepcontrol.launch_dependents; // $0", '
-                '"=r", [], dtype=gl.int32, is_pure=False, pack=1)',
-                'gl.inline_asm_elementwise("griddepcontrol.wait; // $0", "=r", [], '
-                "dtype=gl.int32, is_pure=False, pack=1)",
+                *_statement("griddepcontrol.launch_dependents;"),
+                *_statement("griddepcontrol.wait;"),
             )
-        rounds = self.steps // stages
-        if rounds > 1:
+        self._set_lead()
+        for number in range(self.lead):
+            self._activations(0, number, "0")
+        if self.steps > stages:
             self.add(f"for base in range(0, {self.steps - stages}, {stages}):")
             kept, self.lines = self.lines, []
             for stage in range(stages):
-                self._multiply(stage, f"(base + {stage})")
+                self._multiply(stage, "base", stages + 1)
                 self._load(stage, f"(base + {stage + stages})")
             self.lines = kept + ["    " + line for line in self.lines]
         for stage in range(stages):
-            self._multiply(stage, str(self.steps - stages + stage))
+            self._multiply(stage, str(self.steps - stages), stages)
         self._finish()
         layouts = self._layouts()
         parameters = {
@@ -138,6 +178,7 @@ class _Writer:
             [
                 _HEADER,
                 f"UPCAST = gl.constexpr({self.casts.text!r})",
+                f"GATE = gl.constexpr({_gate(tiling.warps)!r})",
                 *(f"{name} = gl.constexpr({value})" for name, value in layouts.items()),
                 "",
                 "",
@@ -332,9 +373,19 @@ class _Writer:
             f"{here} % {steps} * {self.together * width})"
         )
 
-    def _multiply(self, stage: int, step: str) -> None:
-        """Multiply what a step loaded and add it to the accumulators."""
-        tile = self._tile
+    def _set_lead(self) -> None:
+        """Choose how many slabs of activations are loaded, and used, together."""
+        self.lead = min(self.slabs, SLAB_ROWS // self.tiling.rows)
+
+    def _multiply(self, stage: int, start: str, stages: int) -> None:
+        """Multiply what a step loaded and add it to the accumulators.
+
+        Args:
+            stage: Which step from ``start`` on.
+            start: Number of a step, as an expression.
+            stages: Steps from ``start`` on whose activations may be loaded ahead.
+        """
+        tile, tiling = self._tile, self.tiling
         count = self.units * 4
         self.add(
             f"w = gl.reshape(w{stage}, {[*tile, self.units, 8, 4, 4]})",
@@ -344,19 +395,32 @@ class _Writer:
         )
         self._scales(stage)
         per_group = self.slabs // self.groups
-        for slab_number in range(self.slabs):
-            self._activations(slab_number, step)
-            group, place = divmod(slab_number, per_group)
+        # a single tile's products would wait for each other: two sums take turns
+        chains = 2 if tiling.row_tiles * tiling.rows == ROWS_OF_ONE else 1
+        for number in range(self.slabs):
+            here = stage * self.slabs + number
+            if number % (self.lead or self.slabs) == 0:
+                self._advance(here, start, stages)
+            if not self.lead:
+                self._activations(0, number, f"({start} + {stage})")
+            self._take_fragments(here % (2 * self.lead) if self.lead else 0)
+            group, place = divmod(number, per_group)
             if place == 0:
                 self.add(
-                    f"part_acc = gl.zeros([{self.tiling.warps_k}, "
-                    f"{self.tiling.columns}, {self.tiling.rows}], gl.float32, MMA)"
+                    *(
+                        f"part_{chain} = gl.zeros([{tiling.warps_k}, "
+                        f"{tiling.columns}, {tiling.rows}], gl.float32, MMA)"
+                        for chain in range(chains)
+                    )
                 )
-            for number in range(self.slab // 16):
-                self._fragment(slab_number * (self.slab // 16) + number, group)
-                self.add(f"part_acc = mma_v2(a, x_{number}, part_acc)")
+            for i in range(self.slab // 16):
+                product = number * (self.slab // 16) + i
+                self._fragment(product, group)
+                part = f"part_{product % chains}"
+                self.add(f"{part} = mma_v2(a, x_{i}, {part})")
             if place == per_group - 1:
-                self.add(f"acc += part_acc * g_{group}")
+                parts = " + ".join(f"part_{chain}" for chain in range(chains))
+                self.add(f"acc += ({parts}) * g_{group}")
 
     def _scales(self, stage: int) -> None:
         """Bring the scales of a step to the accumulators' rows, as float32."""
@@ -399,8 +463,21 @@ class _Writer:
         bits = f"(({name}.to(gl.int32) & 0x7f) << 20)"
         return f"({bits}.to(gl.float32, bitcast=True) * {2.0**120!r})"
 
-    def _activations(self, number: int, step: str) -> None:
-        """Load a slab of activations and take its fragments apart."""
+    def _advance(self, here: int, start: str, stages: int) -> None:
+        """Load the slabs after the next ones; only then let the next ones be used."""
+        for ahead in range(here + self.lead, here + 2 * self.lead):
+            if ahead < stages * self.slabs:
+                step = f"({start} + {ahead // self.slabs})"
+                slot = ahead // self.lead % 2
+                self._activations(slot * self.lead, ahead % self.slabs, step)
+        self.add(
+            'gate = gl.inline_asm_elementwise(GATE, "=r", [], dtype=gl.int32, '
+            "is_pure=False, pack=1)"
+        )
+
+    def _activations(self, slots: int, number: int, step: str) -> None:
+        """Load a slab of activations of a step."""
+        slot = slots + number % (self.lead or 1)
         tiling = self.tiling
         per_step = tiling.warps_k * tiling.splits
         guards = []
@@ -410,23 +487,25 @@ class _Writer:
             guards.append(f"(x_chunk + {step} * {per_step} < {self.chunks})")
         guard = f", mask={' & '.join(guards)}, other=0.0" if guards else ""
         start = f"{step} * {per_step * tiling.depth} + {number * self.slab}"
-        warps, rows = tiling.warps_k, tiling.rows
-        self.add(f"f = gl.load(xs + {start}{guard})")
-        dims = [warps, 16, rows]
+        self.add(f"f{slot} = gl.load(xs + {start}{guard})")
+
+    def _take_fragments(self, slot: int) -> None:
+        """Take the fragments of a slab of activations apart."""
+        warps, rows = self.tiling.warps_k, self.tiling.rows
         if self.slab == 32:
             self.add(
-                f"f = gl.reshape(f, {[warps, 4, 2, 2, 2, rows]})",
+                f"f = gl.reshape(f{slot}, {[warps, 4, 2, 2, 2, rows]})",
                 "f = gl.permute(f, [0, 3, 1, 4, 5, 2])",
                 "x_0, x_1 = gl.split(f)",
             )
         else:
             self.add(
-                f"f = gl.reshape(f, {[warps, 4, 2, 2, rows]})",
+                f"f = gl.reshape(f{slot}, {[warps, 4, 2, 2, rows]})",
                 "x_0 = gl.permute(f, [0, 2, 1, 3, 4])",
             )
         for i in range(self.slab // 16):
             self.add(
-                f"x_{i} = gl.convert_layout(gl.reshape(x_{i}, {dims}), B, "
+                f"x_{i} = gl.convert_layout(gl.reshape(x_{i}, {[warps, 16, rows]}), B, "
                 "assert_trivial=True)"
             )
 
@@ -439,7 +518,7 @@ class _Writer:
         for half in range(self.words):
             word = f"w_{number * self.words + half}"
             made = [f"e{half}_{i}" for i in range(outputs)]
-            extra = f", zero_{group}" if self.problem.zeros else ""
+            extra = f", zero_{group}, gate" if self.problem.zeros else ", gate"
             self.add(
                 f"{word} = gl.convert_layout({word}, WORDS, assert_trivial=True)",
                 f"{', '.join(made)} = gl.inline_asm_elementwise(UPCAST, "

@@ -12,13 +12,15 @@ DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
 
 def run(text: str, outputs: int, words: np.ndarray, zeros: np.ndarray) -> np.ndarray:
     """Run the block on one word a thread; return its results [thread, output]."""
-    for i in reversed(range(outputs + 2)):
-        name = f"%h{i}" if i < outputs else f"%r{i - outputs}"
+    inputs = ["%r0", "%r1", "%gate"] if f"${outputs + 2}" in text else ["%r0", "%gate"]
+    names = [f"%h{i}" for i in range(outputs)] + inputs
+    for i, name in reversed(list(enumerate(names))):
         text = text.replace(f"${i}", name)
     stores = " ".join(f"st.global.b16 [%rd3 + {2 * i}], %h{i};" for i in range(outputs))
     kernel = f"""
     .visible .entry upcast(.param .u64 a, .param .u64 z, .param .u64 b) .reqntid 32 {{
-      .reg .b32 %r<4>; .reg .b64 %rd<7>; .reg .b16 %h<9>;
+      .reg .b32 %r<4>; .reg .b64 %rd<7>; .reg .b16 %h<9>; .reg .b32 %gate;
+      mov.b32 %gate, 0;
       ld.param.b64 %rd1, [a]; ld.param.b64 %rd4, [z]; ld.param.b64 %rd2, [b];
       mov.u32 %r2, %tid.x;
       mov.u32 %r3, %ctaid.x;

@@ -186,6 +186,9 @@ class _Machine:
 
     def _execute(self, item: Instruction) -> None:
         kind = item.parts[0]
+        if kind in ("bar", "barrier") and "red" in item.parts:
+            self._count_at_barrier(item)
+            return
         if kind in ("bar", "barrier", "griddepcontrol", "fence", "membar"):
             return
         if kind in ("ld", "st", "atom"):
@@ -269,6 +272,18 @@ class _Machine:
             raise UnsupportedError(item.line, f"{item.opcode} is not modelled")
         for register, value in zip(d, found, strict=True):
             self.write(item, register, value)
+
+    def _count_at_barrier(self, item: Instruction) -> None:
+        """Let groups of consecutive warps count the threads whose predicate holds."""
+        size, truth = item.operands[2], item.operands[3]
+        if "popc" not in item.parts or not isinstance(size, Immediate):
+            raise UnsupportedError(item.line, f"{item.opcode} is not modelled")
+        holds = (self.read(item, truth) != 0).reshape(-1, size.value)
+        self.write(
+            item,
+            item.operands[0],
+            np.repeat(holds.sum(1).astype(np.uint64), size.value),
+        )
 
     def _shuffle(self, item: Instruction) -> None:
         distance = item.operands[2]

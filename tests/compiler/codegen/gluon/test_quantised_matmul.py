@@ -127,12 +127,14 @@ def test_weights_go_straight_to_the_instruction() -> None:
     last_product = ptx.rindex("mma.sync")
     assert "shared" not in ptx[ptx.index("{\n\t.reg") : last_product]
     assert ptx.count("bar.sync") == 1
+    # what waits for the weights comes after a gate, and all of them before it
+    assert ptx.rindex("evict_first") < ptx.index("barrier.cta.red.popc")
     assert len(re.findall(r"mma\.sync", ptx)) == k // 16 // warps
 
 
 @pytest.mark.parametrize(
     ("found", "replaced"),
-    [("0x43084308", "0x43074307"), ("0x000f000f", "0x000f0007")],
+    [("0x43084308", "0x43074307"), ("0xf000f;", "0xf0007;")],
     ids=["zero point", "mask"],
 )
 def test_planted_faults_are_seen(found: str, replaced: str) -> None:

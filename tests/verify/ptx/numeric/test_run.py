@@ -80,6 +80,18 @@ def test_shuffles_and_atomics() -> None:
     assert counter[0] == 128
 
 
+def test_counting_at_a_barrier() -> None:
+    got = run(
+        """setp.lt.s32 %p1, %r3, 40; mov.b32 %r5, 1;
+        barrier.cta.red.popc.aligned.u32 %r4, %r5, 32, %p1;
+        st.global.b32 [%rd4], %r4;""",
+        SOURCE,
+    )
+    assert (got == np.repeat([32, 8], 32)).all()
+    with pytest.raises(UnsupportedError, match="not modelled"):
+        run("barrier.cta.red.or.aligned.pred %p1, 1, 32, %p2;", SOURCE)
+
+
 def test_threads_that_part() -> None:
     with pytest.raises(UnsupportedError, match="part at a branch"):
         run("setp.lt.s32 %p1, %r1, 3; @%p1 bra $L1; $L1: mov.b32 %r4, 0;", SOURCE)
