@@ -36,6 +36,7 @@ if __name__ == "__main__":
 import torch
 import triton
 
+from algebra.errors import ArgumentError
 from benchmarks.ttir_inductor_fake import pretended
 from benchmarks.ttir_liger import commit, examine, line_of, summary
 from verify.launches import Recording, recorded
@@ -280,7 +281,16 @@ def main() -> int:
                         continue
                     seen.add(identity)
                     partners = [b for b in others if b.kernel is launch.kernel]
-                    record = examine(name, launch, partners, options)
+                    try:
+                        record = examine(name, launch, partners, options)
+                    except (ArgumentError, ValueError) as error:
+                        record = {
+                            "case": name,
+                            "kernel": launch.name,
+                            "verdict": "unknown",
+                            "settled": False,
+                            "reason": str(error)[:300],
+                        }
                     records.append(record)
                     print(line_of(record), flush=True)
                 if options.json and records:

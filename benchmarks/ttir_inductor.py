@@ -7,7 +7,8 @@ The texts come from ``ttir_inductor_fake.py``, which compiles for a GPU that is 
 there, or from ``ttir_inductor_collect.py``, which runs on one. Each configuration of a
 kernel is a case. Inductor compiles for fixed sizes, so sizes and grid are numbers here:
 the statement is about all programs and lanes of that launch, and about any contents of
-memory. Two parameters at one address are one memory. Times are processor time.
+memory. Two parameters at one address are one memory. Times are processor time. A run of
+the same commit goes on where the JSON file ends.
 """
 
 import argparse
@@ -109,8 +110,7 @@ def examine(record: dict[str, Any], budget: float, timeout: float) -> dict[str, 
     )
     seconds = time.process_time() - started
     found: dict[str, Any] = {
-        "model": record["model"],
-        "kernel": record["kernel"],
+        **name_of(record),
         "lines": record["ttir"].count("\n"),
         "verdict": verdict_name(report.verdict),
         "core": all(isinstance(report[o], Proved) for o in CORE),
@@ -126,14 +126,21 @@ def examine(record: dict[str, Any], budget: float, timeout: float) -> dict[str, 
     return found
 
 
+def name_of(record: dict[str, Any]) -> dict[str, Any]:
+    """Return what tells a case from others."""
+    return {
+        name: record.get(name, 0)
+        for name in ("model", "training", "configuration", "kernel")
+    }
+
+
 def judged(record: dict[str, Any], budget: float, timeout: float) -> dict[str, Any]:
     """Check one kernel; what cannot be used is an unknown."""
     try:
         return examine(record, budget, timeout)
     except ValueError as error:
         return {
-            "model": record["model"],
-            "kernel": record["kernel"],
+            **name_of(record),
             "verdict": "unknown",
             "core": False,
             "detail": {"error": str(error)[:300]},
@@ -176,6 +183,7 @@ def figures(records: list[dict[str, Any]], left: int) -> dict[str, Any]:
             "max": times[-1],
         },
         "not_proved": [r for r in records if r["verdict"] != "proved"],
+        "records": [json.dumps(r) for r in records],
     }
 
 
@@ -195,8 +203,15 @@ def main() -> int:
     versions = options.texts[0].parent / "versions.json"
     inputs = inputs_of(options.texts, options.first)
     records: list[dict[str, Any]] = []
+    if options.json and options.json.exists():
+        before = json.loads(options.json.read_text())
+        if before["commit"] == measured:
+            records = [json.loads(one) for one in before["records"]]
+    done = {json.dumps(name_of(record)) for record in records}
     result: dict[str, Any] = {}
     for one in inputs:
+        if json.dumps(name_of(one)) in done:
+            continue
         if time.monotonic() > deadline:
             break
         record = judged(one, options.budget, options.timeout)
@@ -216,7 +231,8 @@ def main() -> int:
             }
             if options.json:
                 options.json.write_text(json.dumps(result, indent=1) + "\n")
-    print(json.dumps({k: v for k, v in result.items() if k != "not_proved"}, indent=1))
+    hidden = ("not_proved", "records")
+    print(json.dumps({k: v for k, v in result.items() if k not in hidden}, indent=1))
     return 0
 
 
