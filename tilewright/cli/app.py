@@ -24,6 +24,7 @@ from .hunt import hunt, reproduce
 from .inspect import inspect
 from .permute import permute
 from .prove import prove
+from .reduce import reduce
 from .run import run
 from .show import show
 
@@ -44,6 +45,7 @@ for command in (
     inspect,
     hunt,
     reproduce,
+    reduce,
     bench,
     run,
 ):

@@ -55,7 +55,7 @@ def _to(value: Any) -> Callable[[Any], Any]:
 
 def _few_chunks(right: Callable[..., Any], node: Any, options: Any) -> Any:
     points: Callable[..., int] = _points()
-    long = len(node.reduced) == 1 and points(node.reduced) >= 12
+    long = len(node.reduced) == 1 and points(node.reduced) >= 4
     return 4 if long else right(node, options)
 
 
@@ -72,6 +72,7 @@ def small(watched: Watched) -> tuple[Change, ...]:
         return {**right, "empty_strided_cpu": watched.make}
 
     return (
+        Change("compiler.schedule.reductions:UNROLLED", _to(1)),
         Change("compiler.codegen.cpp.reduction:_STEPS", _to(4)),
         Change("compiler.codegen.cpp.reduction:_VECTOR_BYTES", _to(4)),
         Change("compiler.codegen.cpp.scan:CHUNK", _to(8)),
