@@ -34,7 +34,7 @@ from verify.symbolic.terms import (
 from .aten_operations import OPERATIONS
 from .aten_views import term_of_extent
 from .setting import Memory
-from .traced import NotTracedError, Stand, inputs_of, stand_for
+from .traced import NotTracedError, Stand, inputs_of, stands_for
 
 
 def captured(
@@ -48,9 +48,8 @@ def captured(
     from compiler.torch_api import aten_graph
 
     names = inputs_of(function, memories, scalars)
-    if any(name not in memories for name in names):
-        raise NotTracedError(f"a scalar among {names}")
-    shapes = [memories[name].shape for name in names]
+    inputs = stands_for(names, memories)
+    shapes = [stand.shape for stand in inputs]
     try:
         graph, extents, conditions = aten_graph(
             function, [[_extent(term) for term in shape] for shape in shapes]
@@ -59,7 +58,7 @@ def captured(
         said = str(error).partition("\n")[0] or type(error).__name__
         raise NotTracedError(f"a graph ({said})") from error
     reader = _Reader(extents)
-    results = reader.run(graph, [stand_for(memories[name]) for name in names])
+    results = reader.run(graph, inputs)
     where = [reader.condition(one) for one in conditions]
     return results, [one for one in where if one is not TRUE]
 

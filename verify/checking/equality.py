@@ -9,8 +9,9 @@ from collections.abc import Callable
 from typing import Any
 
 from verify.symbolic.polynomial import same as equal_extents
-from verify.symbolic.terms import Term, invert
+from verify.symbolic.terms import VALUE, Term, invert
 from verify.ttir.program import LOAD
+from verify.ttir.tensor import sort_of
 
 from .aten import captured
 from .normal import Normal
@@ -76,11 +77,21 @@ def elements_of(
     Raises:
         NotTracedError: it does something without a meaning here.
     """
-    scalars = list(setting.program.scalars)
+    scalars = float_parameters(setting)
     try:
         return traced(function, setting.memories, scalars), []
     except (NotTracedError, TypeError, AttributeError):
         return captured(function, setting.memories, scalars)
+
+
+def float_parameters(setting: Setting) -> list[str]:
+    """Return the names of a kernel's parameters that are floats."""
+    function = setting.program.module.functions[setting.program.name]
+    return [
+        argument.name[1:]
+        for argument in function.arguments
+        if sort_of(argument.type) == VALUE
+    ]
 
 
 def coordinates_of(

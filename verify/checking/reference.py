@@ -38,7 +38,7 @@ from verify.symbolic.terms import (
 )
 from verify.symbolic.walk import substitute, symbols_of
 from verify.ttir.program import LOAD, Access
-from verify.ttir.run import GuardedMemory, RunError
+from verify.ttir.run import DEFAULT_FLOAT, GuardedMemory, RunError
 
 from .confirm import (
     Candidate,
@@ -47,7 +47,7 @@ from .confirm import (
     run,
     small_launches,
 )
-from .equality import not_equal
+from .equality import float_parameters, not_equal
 from .finding import Counterexample, Finding
 from .folds import folds_equal
 from .setting import AXES, Setting
@@ -406,7 +406,9 @@ def _called(
         kind = torch.float64 if name in setting.floats else torch.int64
         data = torch.tensor([float(x) for x in flat], dtype=torch.float64).to(kind)
         given[name] = torch.as_strided(data, shape, strides) if size else data
-    names = inputs_of(function, setting.memories, list(candidate.scalars))
+    floats = float_parameters(setting)
+    given |= {name: candidate.scalars.get(name, DEFAULT_FLOAT) for name in floats}
+    names = inputs_of(function, setting.memories, [*candidate.scalars, *floats])
     result = function(*(given[name] for name in names))
     outputs = [n for n, m in setting.memories.items() if m.writes]
     if not isinstance(result, dict):

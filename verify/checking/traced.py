@@ -27,7 +27,7 @@ from verify.symbolic.terms import (
 )
 
 from .folds import folded
-from .reals import number, operation
+from .reals import FLOAT, number, operation
 from .setting import Memory
 
 Coordinates = tuple[Term, ...]
@@ -300,6 +300,12 @@ def stand_for(memory: Memory) -> Stand:
     return Stand(memory.shape, at)
 
 
+def float_scalar(name: str) -> Stand:
+    """Return the stand-in for a parameter that is a float."""
+    term = opaque(VALUE, "argument", (name, FLOAT))
+    return Stand((), lambda _: term)
+
+
 def inputs_of(
     function: Callable[..., Any], memories: Mapping[str, Memory], scalars: Sequence[str]
 ) -> list[str]:
@@ -325,18 +331,29 @@ def inputs_of(
     raise NotTracedError(f"parameters {names} that the kernel does not have")
 
 
+def stands_for(names: Sequence[str], memories: Mapping[str, Memory]) -> list[Stand]:
+    """Return the stand-ins for parameters: buffers, and scalars that are floats."""
+    return [
+        stand_for(memories[name]) if name in memories else float_scalar(name)
+        for name in names
+    ]
+
+
 def traced(
     function: Callable[..., Any], memories: Mapping[str, Memory], scalars: Sequence[str]
 ) -> list[Stand]:
     """Return what a function gives, one stand-in an output.
 
+    Args:
+        function: Takes parameters of the kernel.
+        memories: Buffer -> its extents.
+        scalars: Parameters that are floats.
+
     Raises:
         NotTracedError: it does something without a meaning here.
     """
     names = inputs_of(function, memories, scalars)
-    if any(name not in memories for name in names):
-        raise NotTracedError(f"a scalar among {names}")
-    result = function(*(stand_for(memories[name]) for name in names))
+    result = function(*stands_for(names, memories))
     listed = list(result) if isinstance(result, tuple | list) else [result]
     if not all(isinstance(one, Stand) for one in listed):
         raise NotTracedError("a result that is no tensor")

@@ -4,7 +4,14 @@ Shares the reader with the symbolic semantics and nothing else: loops run, integ
 wrap, and an access is looked at element by element. It confirms counterexamples.
 """
 
-from .interpreter import Launch, RunError, run_program
+from .interpreter import DEFAULT_FLOAT, Launch, RunError, run_program
 from .memory import Event, GuardedMemory
 
-__all__ = ["Event", "GuardedMemory", "Launch", "RunError", "run_program"]
+__all__ = [
+    "DEFAULT_FLOAT",
+    "Event",
+    "GuardedMemory",
+    "Launch",
+    "RunError",
+    "run_program",
+]

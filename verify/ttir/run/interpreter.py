@@ -26,6 +26,8 @@ from .numbers import integer_range
 
 Array = Any
 MAX_OPERATIONS = 200_000
+DEFAULT_FLOAT = 0.5
+"""What a parameter that is a float is, where the launch does not say."""
 
 
 class RunError(Exception):
@@ -126,7 +128,8 @@ class Interpreter:
                     np.asarray(bool(value)) if boolean else self.integers(value)
                 )
             else:
-                data = Data(np.asarray(float(self.launch.scalars.get(name, 0.5))))
+                held = self.launch.scalars.get(name, DEFAULT_FLOAT)
+                data = Data(np.asarray(float(held)))
             self.environment[argument.name] = data
 
     def value(self, name: str) -> Any:
