@@ -12,6 +12,7 @@ from verify.strategies.programs.program import targets
 from verify.strategies.tensors import DTYPES, TensorSpec, contiguous
 
 _NAME = re.compile(r"\b[xv]\d+\b")
+_IN_PLACE = re.compile(r"[a-z0-9]_(\.\w+)?\(")
 
 
 def names_in(text: str) -> set[str]:
@@ -40,7 +41,7 @@ def alive(program: Program) -> Program:
             if number in kept:
                 continue
             made = targets(line)
-            writes = not made or "_." in line or "copy_" in line
+            writes = not made or bool(_IN_PLACE.search(line))
             if needed.intersection(made) or (writes and needed & names_in(line)):
                 kept.append(number)
                 needed |= names_in(line)
