@@ -197,6 +197,66 @@ def reshaped_sum(m: int, n: int) -> Problem:
     )
 
 
+def attention(n: int, heads: int) -> Problem:
+    """Attention forward, heads of 64."""
+    q, k, v = (random(heads, n, 64) for _ in range(3))
+    expected = torch.empty(heads, n, 64, device=DEVICE, dtype=torch.float64)
+    for head in range(heads):  # all heads at once would not fit
+        score = q[head].double() @ k[head].double().T / 8
+        expected[head] = score.softmax(1) @ v[head].double()
+    return Problem(
+        {"n": n, "heads": heads},
+        {"q": q, "k": k, "v": v, "o": torch.full_like(q, float("nan"))},
+        ("o",),
+        {"o": expected},
+        lambda tile: (n // tile[0], heads),
+        4e-3,
+    )
+
+
+def int8_matmul(m: int, n: int) -> Problem:
+    """fp16 by int8, K of 4096."""
+    k = 4096
+    a = random(m, k)
+    w = torch.randint(-128, 128, (k, n), device=DEVICE, dtype=torch.int8)
+    scale = torch.rand(n, device=DEVICE) / 512
+    expected = (a.double() @ w.double()) * scale.double()
+    return Problem(
+        {"m": m, "n": n, "k": k},
+        {
+            "a": a,
+            "w": w,
+            "scale": scale,
+            "c": empty(m, n, dtype=torch.float16),
+        },
+        ("c",),
+        {"c": expected},
+        lambda tile: (m // tile[0], n // tile[1]),
+        2e-3,
+    )
+
+
+def mxfp4_matmul(m: int, n: int) -> Problem:
+    """bf16 by fp4 with scales of 32, K of 4096."""
+    k = 4096
+    a = random(m, k, dtype=torch.bfloat16)
+    w = torch.randint(0, 256, (k // 2, n), device=DEVICE, dtype=torch.uint8)
+    scale = torch.randint(120, 130, (k // 32, n), device=DEVICE, dtype=torch.uint8)
+    half = torch.tensor([0, 0.5, 1, 1.5, 2, 3, 4, 6], device=DEVICE).double()
+    values = torch.cat([half, -half])
+    pairs = torch.stack([values[(w & 15).long()], values[(w >> 4).long()]], 1)
+    powers = torch.pow(2.0, scale.double() - 127).repeat_interleave(32, 0)
+    expected = a.double() @ (pairs.reshape(k, n) * powers)
+    return Problem(
+        {"m": m, "n": n, "k": k},
+        {"a": a, "w": w, "scale": scale, "c": empty(m, n, dtype=torch.bfloat16)},
+        ("c",),
+        {"c": expected},
+        lambda tile: (m // tile[0], n // tile[1]),
+        8e-3,
+    )
+
+
 Tiles = Callable[[int, int], list[tuple[int, ...]]]
 CASES: dict[str, tuple[Any, list[tuple[int, int]], Tiles]] = {
     "softmax": (
@@ -234,9 +294,26 @@ CASES: dict[str, tuple[Any, list[tuple[int, int]], Tiles]] = {
         [(65536, 32), (32768, 64), (131072, 16), (16384, 128)],
         lambda m, n: [(r, 16, n) for r in (4, 8, 16) if r * n <= 1024],
     ),
+    "attention": (
+        attention,
+        [(4096, 32), (2048, 64), (1024, 96), (8192, 16)],
+        lambda m, n: [(64, 64, 64), (128, 64, 64), (128, 128, 64)],
+    ),
+    "int8_matmul": (
+        int8_matmul,
+        [(4096, 4096), (1024, 8192), (2048, 3072), (512, 11008)],
+        lambda m, n: [(64, 128, 64), (128, 128, 64)],
+    ),
+    "mxfp4_matmul": (
+        mxfp4_matmul,
+        [(4096, 4096), (1024, 8192), (2048, 3072), (512, 11008)],
+        lambda m, n: [(64, 128, 64), (128, 128, 64)],
+    ),
 }
 """Name -> problem, sizes (the first two were used while building), tiles to try."""
 WARPS = (2, 4, 8)
+STAGES = 3
+"""Slots of what loops copy ahead, on both sides."""
 DEVICE = "cuda"
 
 
@@ -263,7 +340,7 @@ def poison(problem: Problem) -> None:
 
 def ours(name: str, tile: tuple[int, ...], warps: int) -> TileKernel:
     """Return our kernel for a tile."""
-    return tile_kernel(assign(GRAPHS[name](*tile), warps))
+    return tile_kernel(assign(GRAPHS[name](*tile), warps), STAGES)
 
 
 def our_call(
@@ -292,7 +369,7 @@ def triton_call(
     named = dict(zip(constants, tile, strict=True))
 
     def call() -> None:
-        function[grid](*arguments, **named, num_warps=warps)
+        function[grid](*arguments, **named, num_warps=warps, num_stages=STAGES)
 
     return call
 

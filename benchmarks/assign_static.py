@@ -33,10 +33,8 @@ from algebra import Proved
 from benchmarks.assign_graphs import GRAPHS
 from benchmarks.assign_triton import KERNELS
 from compiler.assign import assign
-from compiler.assign.conversion_cost import conversion_cost
 from compiler.codegen.gluon.emission import load_module
 from compiler.codegen.gluon.tile_kernel import tile_kernel
-from compiler.ir.scalar import bits
 from compiler.triton_api import compile_gluon, compile_kernel
 from tilewright.ttgir import conversions_left
 from verify.mlir import read_module
@@ -96,10 +94,7 @@ def row(name: str, sizes: tuple[int, ...], warps: int) -> tuple[dict[str, Any], 
         function, printed.parameters, {}, aligned=names, num_warps=warps
     )
     edges = found.conversions()
-    cost = sum(
-        conversion_cost(e.src, e.dst, max(8, bits(e.tile.dtype)), "sm_90")
-        for e in edges
-    )
+    cost = sum(found.plan(edge).cost for edge in edges)
     result = {
         "kernel": name,
         "sizes": list(sizes),
