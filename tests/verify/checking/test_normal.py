@@ -7,6 +7,8 @@ import triton.language as tl
 
 from algebra.verdict import Proved, Refuted, Verdict
 from verify import Buffer, Scalar, check
+from verify.checking.check import text_of
+from verify.checking.mutation import mutations
 from verify.checking.normal import Normal, product_of
 from verify.checking.reals import number, operation
 from verify.symbolic.terms import VALUE, choose, opaque, truth_symbol
@@ -175,3 +177,40 @@ def test_products_of_masked_values_are_masked() -> None:
     masked = choose(test, x, number(0))
     found = product_of(masked, x)
     assert found is choose(test, operation("mulf", x, x), number(0))
+
+
+SUBJECTS: dict[str, tuple[Any, Any, dict[str, Any], Any]] = {
+    "row_sum": (
+        row_sum, ARGS, {"B": 16, "OTHER": 0.0, "SKIP": 0}, lambda x: x.sum(1)
+    ),
+    "online_softmax": (
+        online_softmax, WIDE, {"B": 16, "RESCALE": True, "TWO": False},
+        lambda x: torch.softmax(x, 1),
+    ),
+}  # fmt: skip
+EQUIVALENT: dict[str, list[str]] = {
+    "row_sum": [],
+    "online_softmax": ["neutral element changed"],
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(SUBJECTS))
+def test_no_mutant_equals_the_reference(name: str) -> None:
+    kernel, args, constants, function = SUBJECTS[name]
+    refuted, proved, others = 0, [], []
+    for mutant in mutations(text_of(kernel, args, constants)):
+        report = check(
+            mutant.text, args, {}, "M", ASSUME, function, preconditions=False
+        )
+        if isinstance(report.verdict, Proved):
+            proved.append(mutant)
+        elif any(isinstance(v, Refuted) for v in report.verdicts.values()):
+            refuted += 1
+        else:
+            others.append(mutant)
+    # the default of what is not stored; and minus infinity scales by zero what is
+    # there at first
+    assert [m.kind for m in proved] == EQUIVALENT[name], proved
+    assert {m.kind for m in others} <= {"neutral element changed"}, others
+    assert refuted >= 10
