@@ -120,6 +120,8 @@ def main() -> None:
                 "runs": given.times,
                 "failed": failed,
             }
+            if OUT.is_file():  # another run may have answered meanwhile
+                known = {**json.loads(OUT.read_text())["finds"], key: known[key]}
             text = json.dumps({"finds": dict(sorted(known.items()))}, indent=1)
             OUT.write_text(text + "\n")
             title = known[key]["title"]
