@@ -69,6 +69,9 @@ def candidates(problem: Problem, m: int) -> list[Tiling]:
     found = [default_tiling(problem, m)]
     if rows <= 16:
         for row_tiles, warps_k, step, stages in (
+            (1, 2, depth, 4),
+            (1, 4, depth, 2),
+            (1, 4, depth, 4),
             (1, 4, depth, 8),
             (1, 8, depth, 4),
             (1, 8, deep, 2),

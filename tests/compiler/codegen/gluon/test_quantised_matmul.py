@@ -81,6 +81,18 @@ SLOW: dict[str, tuple[Any, ...]] = {
         {"rows": 8, "depth": 32, "dependent": True},
         False,
     ),
+    "int4, four tiles a warp, splits": (
+        ("int4", 80, 2048, 128, BF16),
+        16,
+        {"rows": 16, "row_tiles": 4, "warps_k": 4, "stages": 2, "splits": 4},
+        False,
+    ),
+    "mxfp4, warps both ways": (
+        ("mxfp4", 176, 1024, 32, BF16),
+        70,
+        {"rows": 64, "warps_k": 2, "warps_n": 4, "stages": 2, "splits": 2},
+        False,
+    ),
     "mxfp4, sixteen warps": (
         ("mxfp4", 64, 2048, 32, BF16),
         16,
