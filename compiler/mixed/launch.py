@@ -7,11 +7,15 @@ import torch
 
 from compiler.codegen.gluon.emission import load_module
 from compiler.codegen.gluon.quantised_matmul import KERNEL, KernelText, kernel_text
+from compiler.errors import BackendError
 from compiler.mixed.pack import PackedWeight
 from compiler.mixed.tiling import Problem, Tiling
 
 MOST_ELEMENTS = 2**31 - 1
 """Indices of elements are 32-bit."""
+
+LEAST_ARCH = 90
+"""Compute capability times ten that the kernels need."""
 
 ALIGNMENT = 16
 """Of all pointers [bytes]."""
@@ -46,8 +50,31 @@ def build(
 
 @cache
 def _arch(device: torch.device) -> int:
+    """Return the compute capability times ten.
+
+    Raises:
+        BackendError: The GPU cannot run the kernels.
+    """
     major, minor = torch.cuda.get_device_capability(device)
+    check_arch(10 * major + minor, torch.version.hip)
     return 10 * major + minor
+
+
+def check_arch(arch: int, hip: str | None) -> None:
+    """Raise where a GPU lacks the kernels' instructions (packed bf16 arithmetic).
+
+    Args:
+        arch: Compute capability times ten.
+        hip: Version of ROCm, None on NVIDIA's GPUs.
+
+    Raises:
+        BackendError: Names what is needed and the way out.
+    """
+    if arch < LEAST_ARCH or hip:
+        raise BackendError(
+            f"quantised matmuls need an NVIDIA GPU of sm_{LEAST_ARCH} or later, got "
+            f"arch=sm_{arch}, hip={hip}; multiply with weight.dequantise()"
+        )
 
 
 class Counters:

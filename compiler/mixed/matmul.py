@@ -21,7 +21,7 @@ def quantised_matmul(
 ) -> "torch.Tensor":
     """Return ``x @ w.T`` for a weight that ``preshuffle`` packed.
 
-    On an NVIDIA GPU (sm_80 or later) that is one kernel that reads the narrow weight
+    On an NVIDIA GPU (sm_90 or later) that is one kernel that reads the narrow weight
     once and upcasts it in registers; sums are float32, scales are applied to them in
     float32, and the result is rounded once. On the CPU the weight is dequantised to
     float32 and multiplied there. Not differentiable: quantised weights are for
@@ -40,7 +40,8 @@ def quantised_matmul(
         NotATensorError: ``x`` is no tensor of ``weight.dtype``, or ``weight`` is not
             packed.
         DimMismatchError: The last extent of ``x`` is not k, or the tiling does not fit.
-        BackendError: ``x`` and the weight are on different devices.
+        BackendError: ``x`` and the weight are on different devices, or the GPU is an
+            older one.
         OutputError: ``out`` cannot take the result.
 
     Example:

@@ -1,7 +1,9 @@
+import pytest
 import torch
 
+from compiler.errors import BackendError
 from compiler.mixed.formats import FORMATS
-from compiler.mixed.launch import Counters, build
+from compiler.mixed.launch import Counters, build, check_arch
 from compiler.mixed.tiling import Problem, Tiling
 
 
@@ -34,3 +36,11 @@ def test_launches_take_counters_in_turn() -> None:
         counters.take(10)
     assert counters.take(10).data_ptr() == first.data_ptr()
     assert counters.take(Counters.TILES + 1).shape == (Counters.TILES + 1,)
+
+
+def test_older_gpus_are_refused() -> None:
+    check_arch(90, None)
+    with pytest.raises(BackendError, match="sm_80"):
+        check_arch(80, None)
+    with pytest.raises(BackendError, match="hip=7.0"):
+        check_arch(94, "7.0")
