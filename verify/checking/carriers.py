@@ -26,6 +26,8 @@ from verify.symbolic.terms import (
 )
 from verify.symbolic.walk import nodes_of, symbols_of
 
+from .folds import recombined
+
 Linear = frozenset[tuple[Monomial, int]]
 
 
@@ -100,7 +102,9 @@ def _replaced(
             piece = mod(piece, constant(weights[rank + 1] // weight))
         to[node] = piece
     matches = {base: number}
-    offset, reach = (_rewritten(t, matches, to) for t in (place.offset, place.reach))
+    offset, reach = (
+        recombined(_rewritten(t, matches, to)) for t in (place.offset, place.reach)
+    )
     if whole is not None and (number.high is None or number.high > whole):
         reach = conjoin(at_most(number, constant(whole)), reach)
     return Apart(offset, reach, (place.symbols - set(to)) | fresh)

@@ -82,3 +82,20 @@ def test_what_is_not_linear_is_not_decided() -> None:
     assert not is_injective(mul(ROW, COLUMN), TRUE, (ROW, COLUMN), never)
     unknown = symbol("free", 0, 3)
     assert not is_injective(add(mul(ROW, constant(8)), unknown), TRUE, (ROW,), never)
+
+
+@pytest.mark.parametrize("extent", [5, 6])
+def test_numbers_of_several_quotients_are_taken_apart(extent: int) -> None:
+    pid, lane = symbol("pid", 0, 14), symbol("lane", 0, 15)
+    whole = add(mul(pid, constant(16)), lane)  # 240 = 4 * 6 * 10
+    row = add(mul(pid, constant(4)), div(lane, constant(4)))
+    offset = add(
+        add(mod(lane, constant(4)), mul(mod(row, constant(6)), constant(40))),
+        mul(div(whole, constant(4 * extent)), constant(4)),
+    )
+    met = [
+        value_at(offset, {pid: p, lane: k})
+        for p, k in itertools.product(range(15), range(16))
+    ]
+    assert (len(set(met)) == len(met)) == (extent == 6)
+    assert is_injective(offset, TRUE, (pid, lane), excluded) == (extent == 6)
