@@ -188,7 +188,13 @@ def traced(chosen: argparse.Namespace, failures: list[Any]) -> Iterator[list[Pla
             gc.collect()
 
 
-def collected(file: Path) -> Iterator[list[Planned]]:
+def collected(file: Path) -> list[list[Planned]]:
+    """Return what ``--collect`` wrote, few kernels first."""
+    found = list(pickled(file))
+    return sorted(found, key=lambda parts: sum(len(part[4].steps) for part in parts))
+
+
+def pickled(file: Path) -> Iterator[list[Planned]]:
     """Yield what ``--collect`` wrote."""
     with file.open("rb") as stream:
         while True:
@@ -239,9 +245,10 @@ def main() -> int:
     parser.add_argument("--json", type=Path)
     parser.add_argument("--collect", type=Path, help="write the graphs, check none")
     parser.add_argument("--graphs", type=Path, help="of --collect: nothing is traced")
+    parser.add_argument("--seconds", type=float, help="start no model later")
     parser.add_argument("--verbose", action="store_true")
     chosen = parser.parse_args()
-    measured = commit()
+    measured, began = commit(), time.monotonic()
     warnings.simplefilter("ignore")
     sys.setrecursionlimit(20_000)
     copyreg.pickle(
@@ -260,6 +267,9 @@ def main() -> int:
             print(f"{name:<28} {way:<9} {len(parts)} graphs", flush=True)
             continue
         if chosen.models and name not in chosen.models:
+            continue
+        if chosen.seconds and time.monotonic() - began > chosen.seconds:
+            failures.append({"model": name, "way": way, "error": "out of time"})
             continue
         rows: list[Any] = []
         costs: Counter[str] = Counter()
@@ -281,6 +291,9 @@ def main() -> int:
         if chosen.json:
             written = result_of(chosen, measured, table, kernels, failures)
             chosen.json.write_text(json.dumps(written, indent=1) + "\n")
+    if chosen.json:
+        written = result_of(chosen, measured, table, kernels, failures)
+        chosen.json.write_text(json.dumps(written, indent=1) + "\n")
     if not chosen.collect:
         print(json.dumps(summary(kernels), indent=1))
     return 0
@@ -301,7 +314,7 @@ def result_of(
         "device": chosen.device,
         "torch": torch.__version__,
         "models": len({row["model"].removeprefix("small ") for row in table}),
-        "failed_to_trace": failures,
+        "left_out": failures,
         "total": summary(kernels),
         "table": table,
         "not_proved": [

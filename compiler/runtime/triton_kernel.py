@@ -5,6 +5,7 @@ they are aligned as compiled for, pick up the current stream, and call Triton's 
 launcher. All else is decided once.
 """
 
+import warnings
 from collections.abc import Callable, Sequence
 from functools import cache, cached_property
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import torch
 
-from compiler.errors import BuildError
+from compiler.errors import BuildError, FallbackWarning
 from compiler.ir.expression import Expression
 from compiler.ir.index import constant_value
 from compiler.ir.points import size
@@ -28,6 +29,7 @@ ALIGNMENT: Final = 16
 
 _MAX_PROGRAMS: Final = (1 << 31) - 1
 _COMPILED: Final[dict[tuple[Any, ...], Any]] = {}
+_TEXTS: Final[dict[tuple[Any, ...], str]] = {}
 _LAUNCHERS: Final[dict[tuple[Any, ...], Callable[..., None]]] = {}
 
 
@@ -67,12 +69,19 @@ class TritonKernel:
 
     It is compiled at its first call for the device of its tensors, or beforehand by
     ``prepare``.
+
+    Attributes:
+        printed: Its text.
+        interpret: Whether it runs in Triton's interpreter.
+        instead: What a call runs where Triton refuses the kernel for its arguments,
+            with a warning; None: the error is raised.
     """
 
     def __init__(self, printed: "Printed", *, interpret: bool = False) -> None:
         self.printed = printed
         self.interpret = interpret
         self._programs = constant_value(printed.grid)
+        self.instead: Callable[..., None] | None = None
         self._launches: dict[tuple[int, bool], Callable[..., None]] = {}
         self._lock = Lock()
 
@@ -137,8 +146,24 @@ class TritonKernel:
         device = tensors[0].get_device()
         launch = self._launches.get((device, aligned))
         if launch is None:
-            launch = self._compiled(device, aligned)
+            try:
+                launch = self._compiled(device, aligned)
+            except BuildError as error:
+                if self.instead is None:
+                    raise
+                self._refused(error)
+                self.instead(*arguments)
+                return
         launch(programs, addresses, arguments[count:])
+
+    def _refused(self, error: BuildError) -> None:
+        """Say that the kernel runs by PyTorch's operators."""
+        warnings.warn(
+            f"a call of kernel {self.printed.name} runs by PyTorch's own operators, "
+            f"slower, because it could not be built: {error}",
+            FallbackWarning,
+            stacklevel=3,
+        )
 
     def _count(self, arguments: Sequence[Any]) -> int:
         sizes = arguments[len(self.printed.parameters) :]
@@ -214,16 +239,19 @@ class TritonKernel:
         """
         from compiler.triton_api import ttir_text
 
+        if self.key in _TEXTS:
+            return _TEXTS[self.key]
         given = self.arguments(True, None)
         divisible = dict.fromkeys(given["aligned"], ALIGNMENT)
         try:
-            return ttir_text(
+            _TEXTS[self.key] = ttir_text(
                 self.function,
                 given["signature"],
                 {},
                 divisible=divisible,
                 checks=given["checks"],
             )
+            return _TEXTS[self.key]
         except Exception as error:
             last = (str(error).strip().splitlines() or [type(error).__name__])[-1]
             raise BuildError(

@@ -339,6 +339,9 @@ class Walk:
         """Return whether a condition on indices holds at all points, or at none."""
         if condition.op == "constant":
             return bool(condition.data)
+        if condition.op == "load":
+            meant = self.meaning.defined_value(condition, self)
+            return None if meant is None else self.truth(meant)
         if condition.op == "bitwise_not" and condition.dtype == "bool":
             inner = self.truth(condition.args[0])
             return None if inner is None else not inner
@@ -348,8 +351,9 @@ class Walk:
             if stop in parts:
                 return stop
             return None if None in parts else not stop
+        condition = self._of_indices(self.resolved(condition))
         for holds in (True, False):
-            stated = comparison(self.resolved(condition), not holds)
+            stated = comparison(condition, not holds)
             if stated is None or self._open(condition):
                 continue
             kind, left, right = stated
@@ -362,6 +366,32 @@ class Walk:
                 ask(self.solver, [numbers], [asked, *self._held(numbers)]), Proved
             ):
                 return holds
+        return None
+
+    def _of_indices(self, condition: Expression) -> Expression:
+        """Return a comparison with the indices that its operands are defined to be."""
+        if len(condition.args) != 2 or condition.args[0].dtype != "int64":
+            return condition
+        parts = [self._as_index(arg) for arg in condition.args]
+        if None in parts:
+            return condition
+        args = tuple(make("from_index", (p,), "int64") for p in parts if p is not None)
+        return make(condition.op, args, condition.dtype)
+
+    def _as_index(self, value: Expression) -> Expression | None:
+        """Return the index that a value is defined to be; None: it is none."""
+        if value.op == "from_index":
+            return value.args[0]
+        if value.op == "constant":
+            return index(int(str(value.data)))
+        if value.op == "load":
+            meant = self.meaning.defined_value(value, self)
+            return None if meant is None else self._as_index(meant)
+        if value.op in ("add", "sub") and len(value.args) == 2:
+            left, right = map(self._as_index, value.args)
+            if left is None or right is None:
+                return None
+            return add(left, right) if value.op == "add" else sub(left, right)
         return None
 
     def _held(self, numbers: Integers) -> list[integer.Term]:
