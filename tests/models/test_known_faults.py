@@ -268,3 +268,160 @@ def test_storage_order_of_channels_last_174963(same: Same) -> None:
 
     x = torch.randn(2, 3, 4, 4).to(memory_format=torch.channels_last)
     same(f, x, exact=True)
+
+
+def test_a_call_that_writes_and_returns_its_argument_189735(same: Same) -> None:
+    @torch.library.custom_op("tilewright_tests::filled", mutates_args=("x",))
+    def filled(x: torch.Tensor) -> None:
+        x.fill_(3.0)
+
+    def f(x: torch.Tensor) -> Any:
+        y = x * 2
+        shown = y[1:]
+        filled(y)
+        z = x.cumsum(0) + 1  # as many bytes as what the call wrote
+        return shown.sum() + z, z
+
+    same(f, torch.randn(6), graphs=None)
+
+
+def test_all_rows_show_a_write_to_one_row_of_an_expanded_array_152425(
+    same: Same,
+) -> None:
+    def f(x: torch.Tensor) -> Any:
+        y = x.clone().expand(3, 4)
+        y[1] = 7
+        y[2, :2].mul_(2)
+        return y.sum(0), y + 1
+
+    same(f, torch.randn(4), exact=True)
+
+
+def test_an_update_in_place_that_is_read_through_two_names_93497(same: Same) -> None:
+    def f(x: torch.Tensor) -> Any:
+        view = x[2:]
+        before = view * 3
+        x.add_(1)
+        view.mul_(2)
+        return before, x * view.sum(), view - x[:-2]
+
+    same(f, torch.arange(20.0), exact=True)
+
+
+def test_one_row_updated_twice_through_an_index_138908(same: Same) -> None:
+    def f(x: torch.Tensor, i: torch.Tensor) -> torch.Tensor:
+        x[[1, 1]] = x[[1, 1]] * 2 + 1
+        x.index_add_(0, i, torch.ones(4, 3))
+        return x
+
+    same(f, torch.arange(12.0).view(4, 3), torch.tensor([2, 2, 2, 0]), exact=True)
+
+
+def test_many_equal_indices_give_equal_bits_93537() -> None:
+    def f(x: torch.Tensor, i: torch.Tensor) -> torch.Tensor:
+        return torch.zeros(7).index_put((i,), x, accumulate=True) + x.sum()
+
+    torch_api.reset()
+    compiled = torch.compile(
+        f, backend="tilewright", options={"deterministic": True, "threads": 2}
+    )
+    x, i = torch.randn(200_000), torch.randint(0, 7, (200_000,))
+    first = compiled(x, i)
+    assert all(torch.equal(compiled(x, i), first) for _ in range(3))
+    torch.testing.assert_close(first, f(x, i), rtol=1e-4, atol=1e-2)
+
+
+def gradients_agree(
+    f: Callable[..., torch.Tensor], *shapes: tuple[int, ...], equal: bool = False
+) -> None:
+    torch_api.reset()
+    make = torch.ones if equal else torch.randn
+    ours = [make(shape).requires_grad_() for shape in shapes]
+    theirs = [t.detach().clone().requires_grad_() for t in ours]
+    torch.compile(f, backend="tilewright")(*ours).square().sum().backward()
+    f(*theirs).square().sum().backward()
+    for mine, wanted in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(mine.grad, wanted.grad)
+
+
+def test_gradient_of_a_scattered_diagonal_182012() -> None:
+    gradients_agree(lambda x, d: x.diagonal_scatter(d.sin(), 1), (4, 5), (4,))
+
+
+@pytest.mark.filterwarnings("ignore:index_reduce:UserWarning")
+@pytest.mark.parametrize("reduce", ["mean", "amax"])
+def test_gradient_of_an_index_reduction_168358(reduce: str) -> None:
+    i = torch.tensor([1, 1, 0])
+    gradients_agree(
+        lambda x, y: x.exp().index_reduce(0, i, y, reduce), (3, 4), (3, 4), equal=True
+    )
+
+
+@pytest.mark.parametrize("length", [1025, 2049])
+def test_scans_just_over_blocks_2361(same: Same, length: int) -> None:
+    same(lambda x: x.cumsum(0), torch.ones(length), exact=True)
+    same(lambda x: x.flip(1).cumsum(1).flip(1), torch.ones(3, length), exact=True)
+
+
+def test_seeds_beyond_32_bits_165545() -> None:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.dropout(x, 0.5)
+
+    torch_api.reset()
+    compiled = torch.compile(f, backend="tilewright")
+    seeds = (3, (7 << 32) + 4, (1 << 62) + 5, 3)
+    masks, drawn = [], []
+    for seed in seeds:
+        torch.manual_seed(seed)
+        masks.append(compiled(torch.ones(1001)))  # no multiple of four
+        torch.manual_seed(seed)
+        drawn.append(torch.rand(1001))
+    # the CPU's generator has the low 32 bits of a seed: it decides which are equal
+    for one, other in ((0, 1), (0, 2), (1, 2), (0, 3)):
+        same = (masks[one] == masks[other]).float().mean().item()
+        equal = torch.equal(drawn[one], drawn[other])
+        assert same == 1.0 if equal else 0.4 < same < 0.6
+
+
+def test_a_gradient_has_the_numbers_of_its_forward_half_141557() -> None:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.dropout(x.exp(), 0.25) * torch.rand_like(x)
+
+    torch_api.reset()
+    x = torch.zeros(4001, requires_grad=True)
+    result = torch.compile(f, backend="tilewright")(x)
+    result.sum().backward()
+    # d/dx of exp(x) * c is exp(x) * c
+    torch.testing.assert_close(x.grad, result.detach())
+    assert 0.2 < (result == 0).float().mean().item() < 0.3
+
+
+def test_the_generator_advances_once_a_call() -> None:
+    torch_api.reset()
+    compiled = torch.compile(lambda x: x + torch.rand(5), backend="tilewright")
+    runs = []
+    for _ in range(2):
+        torch.manual_seed(11)
+        runs.append((compiled(torch.zeros(5)), torch.rand(3), compiled(torch.zeros(5))))
+    for first, again in zip(*runs, strict=True):
+        assert torch.equal(first, again)
+    assert not torch.equal(runs[0][0], runs[0][2])
+    torch.manual_seed(11)
+    assert not torch.equal(runs[0][1], torch.rand(3))  # the call drew a seed
+
+
+@pytest.mark.slow
+def test_a_sweep_of_sizes_compiles_twice_106067() -> None:
+    def f(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        if x.shape[0] > 3:
+            x = torch.cat([x, x * 2])
+        return (x @ y).softmax(-1).sum(0)
+
+    torch_api.reset()
+    torch_api.forget_counts()
+    compiled = torch.compile(f, backend="tilewright")
+    y = torch.randn(4, 5)
+    for rows in range(5, 25):
+        x = torch.randn(rows, 4)
+        torch.testing.assert_close(compiled(x, y), f(x, y))
+    assert torch_api.captured_graphs() <= 2
