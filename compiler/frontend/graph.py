@@ -170,11 +170,13 @@ def _product(
 
 def _report(error: Exception, options: Options, name: str) -> None:
     reason = str(error).strip() or type(error).__name__
+    notes = ", ".join(getattr(error, "__notes__", ()))
+    where = f" ({notes})" if notes else ""
     if not options.fallback:
-        raise CompileError(f"{name} had to be compiled: {reason}") from error
+        raise CompileError(f"{name} had to be compiled{where}: {reason}") from error
     warnings.warn(
-        f"{name} runs by PyTorch's own operators, because it could not be compiled: "
-        f"{type(error).__name__}: {reason}",
+        f"{name} runs by PyTorch's own operators, because it could not be compiled"
+        f"{where}: {type(error).__name__}: {reason}",
         FallbackWarning,
         stacklevel=2,
     )

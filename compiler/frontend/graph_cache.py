@@ -19,7 +19,7 @@ from torch import fx
 
 from compiler import torch_api
 from compiler.ir.expression import make
-from compiler.ir.kernel import Schedule
+from compiler.ir.kernel import Kernel, Schedule
 from compiler.ir.node import Extern
 from compiler.options import Options
 from compiler.runtime.build import compiler_identity
@@ -30,6 +30,7 @@ from compiler.runtime.wrapper import Wrapper, rewrap
 
 from .constants import attribute
 from .graph_key import NotKept, graph_key, takes_part
+from .kernels import give_alternative
 from .validator import Certificate, Validator
 
 Found = tuple[Wrapper, Schedule, tuple[Certificate, ...]]
@@ -81,6 +82,7 @@ class Place:
         self._values = [node.meta.get("val") for node in graph.graph.nodes]
         self._guards = torch_api.guard_count(self._values)
         self._graph = graph
+        self._fallback = options.fallback
         if not options.cache:
             self.reason = "the option cache is off"
             return
@@ -125,6 +127,9 @@ class Place:
             # made by another release, or its libraries are gone: it is compiled again
             self.reason = f"{type(error).__name__}: {error}"
             return None
+        for step in entry.schedule.steps:
+            if self._fallback and isinstance(step, Kernel):
+                give_alternative(entry.kernels[step.name], step)
         COUNTS["found"] += 1
         return wrapper, entry.schedule, entry.certificates
 

@@ -102,6 +102,9 @@ def build_kernels(
     for device in sorted({device_type(kernel) for kernel in kernels}):
         wanted = [k for k in first.values() if device_type(k) == device]
         found.update(_built(wanted, options, device))
+    if options.fallback:
+        for kernel in first.values():
+            give_alternative(found.get(kernel.name), kernel)
     for name, other_name, names in twins:
         if other_name in found:
             found[name] = Shared(found[other_name], names)
@@ -109,6 +112,26 @@ def build_kernels(
         if kernel.name not in found:
             found[kernel.name] = Evaluated(kernel)
     return found
+
+
+def give_alternative(built: Any, kernel: Kernel) -> None:
+    """Let a kernel that is compiled when it is called run by PyTorch if it cannot be.
+
+    Args:
+        built: The kernel; one that is compiled already has no need.
+        kernel: What it does.
+    """
+    if not hasattr(built, "instead"):
+        return
+    evaluated = Evaluated(kernel)
+    wanted = [*evaluated.parameters, *evaluated.symbols]
+    given = [*built.parameters, *built.symbols]
+
+    def instead(*arguments: Any) -> None:
+        named: dict[Any, Any] = dict(zip(given, arguments, strict=True))
+        evaluated(*(named[name] for name in wanted))
+
+    built.instead = instead
 
 
 def warm_up(example_inputs: Sequence[Any]) -> None:

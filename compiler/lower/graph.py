@@ -59,7 +59,12 @@ class _Lowering:
         for node in self.gm.graph.nodes:
             self.builder.origin = _source(node)
             self.builder.prefix = re.sub(r"\W", "_", node.name)
-            getattr(self, f"_{node.op}")(node)
+            try:
+                getattr(self, f"_{node.op}")(node)
+            except Exception as error:
+                if self.builder.origin:
+                    error.add_note(f"from {self.builder.origin}")
+                raise
         first = [seeds(*pair) for pair in self.builder.seeds.items()]
         program = Program(
             tuple(self.inputs),

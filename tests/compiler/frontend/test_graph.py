@@ -172,3 +172,15 @@ def test_tensors_of_the_graph_are_found() -> None:
     run = compile_graph(graph, inputs)
     for _ in range(2):
         torch.testing.assert_close(run([ARGS[0]])[0], g(ARGS[0]))
+
+
+def test_the_line_that_cannot_be_lowered_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from compiler.lower.registry import LOWERINGS
+
+    graph, inputs = captured(f, *ARGS)
+    monkeypatch.setitem(LOWERINGS, torch.ops.aten.relu.default, fail)
+    with pytest.warns(FallbackWarning, match=r"from .*test_graph\.py:\d+ \(f\)"):
+        run = compile_graph(graph, inputs)
+    torch.testing.assert_close(tuple(run(list(ARGS))), f(*ARGS))

@@ -130,6 +130,14 @@ def test_functions_must_have_a_name() -> None:
         graph_text(made(target=lambda *args: args[0]))
 
 
+def test_operators_whose_arguments_are_numbers_of_kernels_are_refused() -> None:
+    graph = made()
+    name = "triton_kernel_wrapper_functional"
+    node(graph, "mul_tensor").target = torch_api.higher_order_of(name)
+    with pytest.raises(NotKept, match="kernel of the user"):
+        graph_text(graph)
+
+
 def test_arrays_of_other_kinds_are_refused() -> None:
     graph = made()
     node(graph, "x").meta["val"] = torch.eye(3).to_sparse()

@@ -121,3 +121,25 @@ def test_equal_kernels_are_built_once() -> None:
     x, y = torch.arange(4.0), torch.empty(4)
     built["second"](*(x if n == "c" else y for n in built["second"].parameters))
     assert torch.equal(y, -x)
+
+
+def test_a_kernel_that_triton_refuses_at_a_call_runs_by_pytorch(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from compiler.codegen.triton.build import build as build_triton
+    from compiler.runtime.triton_kernel import TritonKernel
+
+    def refuse(self: TritonKernel, device: int, aligned: bool) -> None:
+        raise BuildError("Triton refused", command="triton", output="text")
+
+    monkeypatch.setattr(module, "_builder", lambda device: build_triton)
+    monkeypatch.setattr(TritonKernel, "_compiled", refuse)
+    for extent in (4, symbol("s0")):
+        (built,) = build_kernels([doubling("twice", extent)], Options()).values()
+        with pytest.warns(
+            FallbackWarning, match="call of kernel twice.*Triton refused"
+        ):
+            run(built)
+    strict = build_kernels([doubling("twice")], Options(fallback=False))["twice"]
+    with pytest.raises(BuildError):
+        run(strict)
