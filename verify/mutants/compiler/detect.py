@@ -1,8 +1,11 @@
 """How long a campaign with no hints needs to kill a fault of the compiler."""
 
+import os
+import resource
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
@@ -25,12 +28,14 @@ class Detection:
     Attributes:
         programs: Programs run until the first kill, or in all.
         seconds: Until the first kill, or in all, the process' start included [s].
+        cpu_seconds: Of processors in that time, this process' and its children's [s].
         kill: The case that killed it and how, None if it survived.
         alarms: Cases that the compiler without the fault fails as well.
     """
 
     programs: int
     seconds: float
+    cpu_seconds: float
     kill: Mapping[str, Any] | None
     alarms: tuple[Mapping[str, Any], ...] = ()
 
@@ -42,26 +47,36 @@ def detect(
     first_seed: int = 0,
     families: tuple[str, ...] = tuple(FAMILIES),
     timeout: float = 60.0,
+    wall_seconds: float = float("inf"),
 ) -> Detection:
     """Draw programs until one fails with a fault and not without it.
+
+    The limit is in seconds of processors, so that what else a machine does matters
+    little.
 
     Args:
         name: Of a fault, or ``right_ROUTE`` to count false alarms.
         route: Where kernels run, see ``fault.ROUTES``.
-        seconds: Limit [s].
+        seconds: Limit, of processors [s].
         first_seed: Of the first batch.
         families: Kinds of operations.
         timeout: Limit for a program [s].
+        wall_seconds: Limit, of the clock [s].
     """
-    start = time.monotonic()
+    start, before = time.monotonic(), _used(None)
     count = 0
     kill: dict[str, Any] | None = None
     alarms: list[Mapping[str, Any]] = []
     with SubjectProcess(timeout) as process:
         subject = f"{SUBJECT}:{name}"
 
+        def spent() -> float:
+            child = process.child
+            return _used(None if child is None else child.pid) - before
+
         def over() -> bool:
-            return kill is not None or time.monotonic() - start >= seconds
+            late = time.monotonic() - start >= wall_seconds
+            return kill is not None or late or spent() >= seconds
 
         def one(program: Program, number: int) -> None:
             nonlocal count, kill
@@ -86,7 +101,24 @@ def detect(
                     break
                 one(program, number)
             number += 1
-    return Detection(count, time.monotonic() - start, kill, tuple(alarms))
+        used = spent()
+    return Detection(count, time.monotonic() - start, used, kill, tuple(alarms))
+
+
+def _used(child: int | None) -> float:
+    """Return the seconds of processors of this process, and of a live child's tree."""
+    total = 0.0
+    for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN):
+        usage = resource.getrusage(who)
+        total += usage.ru_utime + usage.ru_stime
+    if child is not None:
+        try:
+            fields = Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            return total
+        ticks = sum(int(field) for field in fields[11:15])
+        total += ticks / os.sysconf("SC_CLK_TCK")
+    return total
 
 
 def drawn(number: int, families: tuple[str, ...]) -> list[Program]:

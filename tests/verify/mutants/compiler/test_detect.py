@@ -16,6 +16,7 @@ def test_a_fault_is_killed_by_what_its_compiler_gets_right() -> None:
     found = detect(fault.name, fault.route, 120.0, families=("views",))
     assert found.kill is not None and not found.alarms
     assert found.programs >= 1 and set(found.kill) == {"how", "case"}
+    assert 0 < found.cpu_seconds < 121.0
 
 
 @pytest.mark.slow
