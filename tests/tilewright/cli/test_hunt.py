@@ -1,6 +1,7 @@
 """Campaigns from the command line."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,27 @@ def test_unknown_subjects_and_families_are_refused(
     assert "inductor" in capsys.readouterr().err
     assert main(["hunt", "--subject", "eager", "--families", "x", *folder]) == 2
     assert "pointwise" in capsys.readouterr().err
+
+
+def test_unknown_kinds_and_engines_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["hunt", "--subject", "eager", "--folder", str(tmp_path)]
+    assert main([*words, "--programs", "x"]) == 2
+    assert "capture" in capsys.readouterr().err
+    assert main([*words, "--engine", "x"]) == 2
+    assert "dask" in capsys.readouterr().err
+
+
+def test_an_engine_that_is_not_installed_is_named(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    words = ["hunt", "--subject", "eager", "--folder", str(tmp_path)]
+    assert main([*words, "--engine", "dask"]) == 2
+    assert "tilewright[cluster]" in capsys.readouterr().err
 
 
 def test_a_test_file_is_run_in_clean_processes(
