@@ -88,6 +88,12 @@ class Meaning(Protocol):
         """Return what the program says an element is; None for what it is given."""
         ...
 
+    def together(
+        self, mine: Expression, theirs: Expression, walk: "Walk"
+    ) -> Mismatch | None:
+        """Compare a computation with a result that may be made in several steps."""
+        ...
+
     def alike(
         self, mine: Expression, theirs: Expression, walk: "Walk"
     ) -> Mismatch | None:
@@ -202,8 +208,7 @@ class Walk:
         if theirs.op == "load":
             inner = self.meaning.defined_value(theirs, self)
             if inner is None:
-                text = f"the kernel computes {mine.op} where {theirs.data} is read"
-                return Mismatch(text)
+                return self.meaning.together(mine, theirs, self)
             return self.same(mine, inner)
         if mine.op == "load":
             inner = self.meaning.kernel_value(mine, self)

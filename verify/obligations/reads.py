@@ -30,6 +30,7 @@ from .definitions import (
     scheduled_arrays,
 )
 from .matching import UNKNOWN, Mismatch, Walk, count_is
+from .moments import moments
 from .places import UnplacedError, position_of, solved
 from .prepared import Fold, Prepared, prepared
 from .stores import is_mixed_radix
@@ -290,6 +291,15 @@ class Reads:
 
         return rewrite(value, change)
 
+    def together(
+        self, mine: Expression, theirs: Expression, walk: Walk
+    ) -> Mismatch | None:
+        """Compare a computation with a result that may be made in several steps."""
+        definition = self.definitions.of.get(str(theirs.data))
+        if definition is not None and _is_welford(definition):
+            return moments(self, mine, theirs, definition, walk)
+        return Mismatch(f"the kernel computes {mine.op} where {theirs.data} is read")
+
     def alike(
         self, mine: Expression, theirs: Expression, walk: Walk
     ) -> Mismatch | None:
@@ -329,7 +339,7 @@ class Reads:
         digits = {a.digit: walk.new("same", a.extent) for a in axes}
         body = substitute(self._at(one, mine.args), digits)
         inner = [Axis(digits[a.digit], a.extent) for a in axes]
-        return self._bodies(body, inner, other, theirs, walk)
+        return self.bodies(body, inner, other, theirs, walk)
 
     # reductions and scans
 
@@ -344,22 +354,24 @@ class Reads:
         if isinstance(fold.stage, Prefix):
             return self._scanned(fold, definition, load, walk)
         node = definition.node
+        if _is_welford(definition) and fold.stage.reducer == "sum":
+            return moments(self, local, load, definition, walk)
         if not isinstance(node, Reduce) or definition.result != fold.result:
             return Mismatch(f"the kernel reduces where {load.data} is meant")
         if fold.stage.reducer != node.reducer:
             return Mismatch(
                 f"the kernel takes {fold.stage.reducer} where {node.reducer} is meant"
             )
-        body, inner = self._body(fold, walk)
+        body, inner = self.body(fold, walk)
         while body.op == "load":
             nested = self._chunk(body, node.reducer, walk)
             if nested is None:
                 break
             body, more = nested
             inner += more
-        return self._bodies(body, inner, definition, load, walk)
+        return self.bodies(body, inner, definition, load, walk)
 
-    def _body(self, fold: Fold, walk: Walk) -> tuple[Expression, list[Axis]]:
+    def body(self, fold: Fold, walk: Walk) -> tuple[Expression, list[Axis]]:
         """Return what a reduction reduces, over digits that are known to the walk."""
         axes = fold.prepared.kernel.inner
         stage = fold.stage
@@ -384,9 +396,9 @@ class Reads:
             return None
         if reducer not in _WRITTEN_OUT:
             return None
-        return self._body(fold, walk)
+        return self.body(fold, walk)
 
-    def _bodies(
+    def bodies(
         self,
         body: Expression,
         inner: list[Axis],
@@ -468,6 +480,10 @@ class Reads:
                     return Refuted({**facts, **dict(found.point)})
                 return Unknown(f"{step.buffer.name}: {found.text}"[:300])
         return Proved("positions")
+
+
+def _is_welford(definition: Definition) -> bool:
+    return isinstance(definition.node, Reduce) and definition.node.reducer == "welford"
 
 
 def _rows(
