@@ -30,6 +30,27 @@ def test_kernels_are_built_by_name(make_kernel: Make) -> None:
     assert built.source.startswith("# kernel_7:\n#   in0 is a\n#   out1 is out\n")
 
 
+def test_a_kernel_has_another_name_than_what_it_calls(make_kernel: Make) -> None:
+    store = Store("out", (X,), apply("erf", load("a", (X,), "float32")), False)
+    arrays = {name: ("float32", (20,)) for name in ("a", "out")}
+    kernel = make_kernel([store], arrays, {X: 20}, name="erf_3")
+    a, out = torch.randn(20), torch.empty(20)
+    build([kernel], Options(), interpret=True)["erf_3"](a, out)
+    torch.testing.assert_close(out, a.erf())
+
+
+@pytest.mark.parametrize("shape", [(3, 0), (0, 3)])
+def test_kernels_without_points_are_printed(
+    make_kernel: Make, shape: tuple[int, int]
+) -> None:
+    y = digit("j")
+    store = Store("out", (X, y), load("a", (y, X), "float32"), False)
+    arrays = {"a": ("float32", shape[::-1]), "out": ("float32", shape)}
+    kernel = make_kernel([store], arrays, {X: shape[0], y: shape[1]})
+    built = build([kernel], Options(), interpret=True)["kernel_7"]
+    built(torch.empty(shape[::-1]), torch.empty(shape))
+
+
 def test_only_the_autotuning_modes_try_several_plans(make_kernel: Make) -> None:
     store = Store("out", (X,), apply("exp", load("a", (X,), "float32")), False)
     arrays = {name: ("float32", (1 << 20,)) for name in ("a", "out")}

@@ -316,25 +316,6 @@ def test_scatter_adds(injective: bool) -> None:
     assert ("atomic_add" in source) is not injective
 
 
-def test_a_kernel_has_another_name_than_what_it_calls() -> None:
-    x, out = torch.randn(20), torch.empty(20)
-    stages = [Store("out", (X,), apply("erf", load("x", (X,), "float32")), False)]
-    kernel = replace(nest(stages, {"x": x, "out": out}, {X: 20}), name="erf_3")
-    TritonKernel(print_kernel(kernel), interpret=True)(x, out)
-    torch.testing.assert_close(out, x.erf())
-
-
-@pytest.mark.parametrize("shape", [(3, 0), (0, 3), (5, 0, 7)])
-def test_kernels_without_points_are_printed(shape: tuple[int, ...]) -> None:
-    x = torch.empty(shape).transpose(0, -1)
-    out = torch.empty(x.shape)
-    digits = (X, Y, Z)[: len(shape)]
-    value = apply("exp", load("x", digits, "float32"))
-    axes = dict(zip(digits, x.shape, strict=True))
-    kernel = nest([Store("out", digits, value, False)], {"x": x, "out": out}, axes)
-    TritonKernel(print_kernel(kernel), interpret=True)(x, out)
-
-
 def test_an_atomic_product_is_refused() -> None:
     tensors = {"a": randn(4), "out": randn(5)}
     store = Store(
