@@ -31,8 +31,8 @@ from verify.symbolic.terms import (
     sub,
 )
 
-from .aten_operations import OPERATIONS
-from .aten_views import term_of_extent
+from .aten_operations import OPERATIONS, SAME
+from .aten_views import VIEWS, term_of_extent
 from .setting import Memory
 from .traced import NotTracedError, Stand, inputs_of, stands_for
 
@@ -109,15 +109,18 @@ class _Reader:
     def call(self, node: Any) -> Any:
         """Return the value of a node."""
         name = getattr(node.target, "__name__", str(node.target))
-        overload = str(node.target)
         args = [self.resolved(arg) for arg in node.args]
         named = {key: self.resolved(value) for key, value in node.kwargs.items()}
-        base = overload.removeprefix("aten.").removeprefix("prims.").partition(".")[0]
+        base = base_of(node.target)
         if name in _INTEGERS and not any(isinstance(a, Stand) for a in args):
             return _INTEGERS[name](*(term_of_extent(arg) for arg in args))
         if name == "getitem":
             return args[0][args[1]]
-        meaning = OPERATIONS.get(base) or OPERATIONS.get(base.removesuffix("_"))
+        if base.endswith("_"):
+            if not _is_sole_use(node):
+                raise NotTracedError(f"aten.{base} of what is used elsewhere")
+            base = base.removesuffix("_")
+        meaning = OPERATIONS.get(base)
         if meaning is None:
             raise NotTracedError(f"aten.{base}")
         try:
@@ -149,6 +152,25 @@ class _Reader:
                 whole = build(whole, part)
             return whole
         return build(*parts)
+
+
+def _is_sole_use(node: Any) -> bool:
+    """Whether a value that is changed in place is fresh, and used nowhere else."""
+    changed = node.args[0]
+    if changed.op != "call_function" or len(changed.users) != 1:
+        return False
+    return base_of(changed.target) not in (*VIEWS, *SAME)
+
+
+def base_of(target: Any) -> str:
+    """Return the name of an operation without its overload.
+
+    Example:
+        >>> base_of("aten.sum.dim_IntList")
+        'sum'
+    """
+    name = str(target).removeprefix("aten.").removeprefix("prims.")
+    return name.partition(".")[0]
 
 
 _SYMPY: dict[str, Callable[..., Term]] = {

@@ -279,6 +279,9 @@ def _truth(meaning: Callable[..., Term]) -> Callable[..., Stand]:
     return lambda *args: pointwise(meaning, _parts(args))
 
 
+SAME = ("clone", "alias", "detach", "contiguous", "lift_fresh_copy")
+"""Operations whose result is their argument, and may share its memory."""
+
 OPERATIONS: dict[str, Callable[..., Any]] = {
     **VIEWS,
     "sum": _sum,
@@ -324,9 +327,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "bitwise_or": _truth(disjoin),
     "logical_not": _truth(invert),
     "bitwise_not": _truth(invert),
-    **dict.fromkeys(
-        ("clone", "alias", "detach", "contiguous", "lift_fresh_copy"), _kept
-    ),
+    **dict.fromkeys(SAME, _kept),
     **{
         name: _floats(lambda *parts, op=op: operation(op, *parts))
         for name, op in {

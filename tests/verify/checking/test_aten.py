@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from verify.checking.arguments import Buffer, Scalar
-from verify.checking.aten import captured
+from verify.checking.aten import base_of, captured
 from verify.checking.setting import Memory, memory_of, scalar_names
 from verify.checking.traced import NotTracedError
 from verify.symbolic.terms import symbol
@@ -41,3 +41,34 @@ def test_what_pytorch_takes_for_granted_is_a_condition() -> None:
     assert not conditions
     _, conditions = captured(lambda x, b: x.view(x.shape[0], b.shape[0]), held, [])
     assert not conditions
+
+
+def test_changes_in_place_are_only_understood_of_fresh_values() -> None:
+    def fresh(x: torch.Tensor) -> torch.Tensor:
+        return (x * 2).add_(1)
+
+    def seen_by_a_view(x: torch.Tensor) -> torch.Tensor:
+        y = x * 2
+        first = y[0]
+        y.add_(1)
+        return first
+
+    def used_later(x: torch.Tensor) -> torch.Tensor:
+        y = x * 2
+        z = y + 1
+        y.add_(1)
+        return y + z
+
+    def an_argument(x: torch.Tensor) -> torch.Tensor:
+        return x.add_(1)
+
+    held = memories(x=("M", "N"))
+    results, _ = captured(fresh, held, [])
+    assert results[0].ndim == 2
+    for function in (seen_by_a_view, used_later, an_argument):
+        with pytest.raises(NotTracedError, match="used elsewhere"):
+            captured(function, held, [])
+
+
+def test_names_have_no_overloads() -> None:
+    assert base_of("aten.add_.Tensor") == "add_" and base_of("prims.iota") == "iota"

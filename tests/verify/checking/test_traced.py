@@ -5,7 +5,14 @@ from verify.checking.arguments import Buffer, Scalar
 from verify.checking.folds import folded
 from verify.checking.reals import number, operation
 from verify.checking.setting import memory_of, scalar_names
-from verify.checking.traced import NotTracedError, pointwise, stand_for, traced
+from verify.checking.traced import (
+    NotTracedError,
+    float_scalar,
+    pointwise,
+    stand_for,
+    stands_for,
+    traced,
+)
 from verify.symbolic.terms import add, mul, read, symbol
 
 NAMES = scalar_names({"M": Scalar("i32", 1), "N": Scalar("i32", 1)}, {})
@@ -73,3 +80,10 @@ def test_extents_that_may_differ_are_not_combined() -> None:
     assert pointwise(lambda p, q: operation("addf", p, q), [x, b]).shape == x.shape
     with pytest.raises(NotTracedError, match="may differ"):
         pointwise(lambda p, q: operation("addf", p, q), [x.T, b])
+
+
+def test_parameters_that_are_floats_are_numbers() -> None:
+    (found,) = traced(lambda x, eps: x + eps, MEMORIES, ["eps"])
+    eps = float_scalar("eps").at(())
+    assert found.at((ROW, COLUMN)) is operation("addf", CELL, eps)
+    assert [stand.ndim for stand in stands_for(["b", "eps"], MEMORIES)] == [1, 0]
