@@ -122,35 +122,43 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--models", nargs="*", default=list(MODELS))
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--seconds", type=float, help="start no model later")
     chosen = parser.parse_args()
     warnings.simplefilter("ignore")
-    measured = commit()
+    measured, began = commit(), time.monotonic()
     rows: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as folder:
         os.environ["TILEWRIGHT_CACHE"] = folder
         measure("vit", False)  # what is loaded once in a process
         for name in chosen.models:
             for training in (False, True):
+                if chosen.seconds and time.monotonic() - began > chosen.seconds:
+                    continue
                 rows.append(measure(name, training))
                 print(*rows[-1].values(), flush=True)
+                result = result_of(measured, rows)
+                if chosen.json:
+                    chosen.json.write_text(json.dumps(result, indent=1) + "\n")
+    result = result_of(measured, rows)
+    print(json.dumps({k: v for k, v in result.items() if k != "rows"}, indent=1))
+    return 0
+
+
+def result_of(measured: str, rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return what is written down."""
     whole = sum(row["compile_s"] for row in rows)
-    certify = sum(row["certify_s"] for row in rows)
-    result = {
+    return {
         "question": "What share of compiling a model goes into its certificates?",
         "command": "python benchmarks/certify_cost.py",
         "commit": measured,
         "torch": torch.__version__,
-        "models": len(chosen.models),
+        "models": len({row["model"] for row in rows}),
         "cases": len(rows),
-        "share": round(certify / whole, 4),
+        "share": round(sum(row["certify_s"] for row in rows) / whole, 4),
         "largest_share": max(row["share"] for row in rows),
         **{key: sum(row[key] for row in rows) for key in COUNTED},
-        "rows": rows,
+        "rows": list(rows),
     }
-    print(json.dumps({k: v for k, v in result.items() if k != "rows"}, indent=1))
-    if chosen.json:
-        chosen.json.write_text(json.dumps(result, indent=1) + "\n")
-    return 0
 
 
 if __name__ == "__main__":
