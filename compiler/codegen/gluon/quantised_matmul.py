@@ -14,16 +14,14 @@ slabs ahead.
 from dataclasses import dataclass
 
 from algebra.bits import log2
-from compiler.mixed.fragments import ROWS, slab, unit_depth
+from compiler.mixed.fragments import ROWS
 from compiler.mixed.tiling import Problem, Tiling
 from compiler.mixed.upcast import upcast
 
-from .tensor_text import index_of, join_tree, linear_layout, split_last, unit_bases
+from .quantised_layouts import UNIT_WORDS, Cut
+from .tensor_text import index_of, join_tree, split_last
 
 KERNEL = "quantised_matmul"
-UNIT_WORDS = 128
-"""32-bit words that a warp reads in one load."""
-
 SLAB_ROWS = 32
 """Rows of activations, of all slabs together, that are loaded ahead: what registers
 hold. Slabs of more rows are loaded where they are used."""
@@ -109,28 +107,12 @@ def kernel_text(problem: Problem, tiling: Tiling, *, ragged: bool = True) -> Ker
     return _Writer(problem, tiling, ragged).write()
 
 
-class _Writer:
-    """The numbers that the parts of the text share."""
+class _Writer(Cut):
+    """Writes the lines of a kernel."""
 
     def __init__(self, problem: Problem, tiling: Tiling, ragged: bool) -> None:
-        self.problem, self.tiling, self.ragged = problem, tiling, ragged
-        self.bits = problem.format.bits
-        self.units = tiling.depth // unit_depth(self.bits)
-        self.all_units = problem.k // unit_depth(self.bits)
-        self.slab = slab(problem.group)
-        self.slabs = tiling.depth // self.slab
-        self.groups = max(1, tiling.depth // problem.group)
-        self.vector = problem.scale_vector
-        # scales of a step: so many vectors, of so many groups each
-        self.together = min(self.vector, self.groups)
-        self.vectors = self.groups // self.together
-        self.chunks = problem.k // tiling.depth
-        self.steps = tiling.steps(problem)
-        self.even = self.chunks == self.steps * tiling.warps_k * tiling.splits
-        per_tile = tiling.row_tiles * tiling.warps_n
-        self.whole = problem.row_tiles % per_tile == 0
-        # words of one mma instruction
-        self.words = 1 if self.bits == 4 else 2
+        super().__init__(problem, tiling)
+        self.ragged = ragged
         self.casts = upcast(problem.format, problem.target, zeros=problem.zeros)
         self.lead = 1
         self.lines: list[str] = []
@@ -162,7 +144,7 @@ class _Writer:
         for stage in range(stages):
             self._multiply(stage, str(self.steps - stages), stages)
         self._finish()
-        layouts = self._layouts()
+        layouts = self.layouts()
         parameters = {
             "weight": "*i32",
             "scale": f"*{problem.target}" if problem.format.scale == "float" else "*u8",
@@ -195,91 +177,8 @@ class _Writer:
     def add(self, *lines: str) -> None:
         self.lines += lines
 
-    @property
-    def _tile(self) -> list[int]:
-        """Extents along warps k, row tiles, warps n: what all tensors start with."""
-        tiling = self.tiling
-        return [tiling.warps_k, tiling.row_tiles, tiling.warps_n]
-
-    def _warps(self, rank: int) -> list[list[int]]:
-        tiling = self.tiling
-        along_n = unit_bases(rank, 2, tiling.warps_n)
-        return [*along_n, *unit_bases(rank, 0, tiling.warps_k)]
-
-    def _layouts(self) -> dict[str, str]:
-        tile, tiling = self._tile, self.tiling
-        slab_bits = log2(self.slab) - 2
-        along_n = [[0, 0, 0]] * log2(tiling.warps_n)
-        layouts = {
-            "MMA": "gl.NVMMADistributedLayout(version=[2, 0], warps_per_cta="
-            f"{[tiling.warps_k, tiling.warps_n, 1]}, instr_shape=[1, 16, 8])",
-            "A": "gl.DotOperandLayout(0, MMA, 2)",
-            "B": "gl.DotOperandLayout(1, MMA, 2)",
-            # [warp, row tile, warp, unit, word]
-            "WEIGHTS": linear_layout(
-                [*tile, self.units, UNIT_WORDS],
-                [
-                    *unit_bases(5, 4, 4),
-                    *unit_bases(5, 3, self.units),
-                    *unit_bases(5, 1, tiling.row_tiles),
-                ],
-                unit_bases(5, 4, 32, 4),
-                self._warps(5),
-            ),
-            # [warp, row tile, warp, row, lane along k]
-            "WORDS": linear_layout(
-                [*tile, 8, 4],
-                unit_bases(5, 1, tiling.row_tiles),
-                [*unit_bases(5, 4, 4), *unit_bases(5, 3, 8)],
-                self._warps(5),
-            ),
-            # [warp, row tile, warp, vector, row, group and row + 8]
-            "SCALES": self._scale_layout(2),
-            # [warp, k, m]
-            "ACTIVATIONS": linear_layout(
-                [tiling.warps_k, self.slab, tiling.rows],
-                [
-                    *unit_bases(3, 1, 1 << slab_bits),
-                    *unit_bases(3, 2, tiling.rows // 8, 8),
-                ],
-                [*unit_bases(3, 1, 4, 1 << slab_bits), *unit_bases(3, 2, 8)],
-                [*along_n, *unit_bases(3, 0, tiling.warps_k)],
-            ),
-            "SUMS": self._sums(),
-        }
-        if self.problem.zeros:
-            layouts["ZEROS"] = self._scale_layout(1)
-        return layouts
-
-    def _scale_layout(self, width: int) -> str:
-        rank = 6
-        return linear_layout(
-            [*self._tile, self.vectors, 8, width * self.together],
-            [
-                *unit_bases(rank, 5, width * self.together),
-                *unit_bases(rank, 3, self.vectors),
-                *unit_bases(rank, 1, self.tiling.row_tiles),
-            ],
-            [[0] * rank, [0] * rank, *unit_bases(rank, 4, 8)],
-            self._warps(rank),
-        )
-
-    def _sums(self) -> str:
-        """Return the layout of the sums: a thread has those of all warps along k."""
-        tiling = self.tiling
-        columns, rows = tiling.columns, tiling.rows
-        share = columns * rows // (32 * tiling.warps)
-        each = max(1, min(4, share, columns // 8))
-        lanes_n = min(32, columns // each)
-        warps_n = min(tiling.warps, columns // (each * lanes_n))
-        return (
-            f"gl.BlockedLayout([{tiling.warps_k}, {each}, 1], "
-            f"[1, {lanes_n}, {32 // lanes_n}], "
-            f"[1, {warps_n}, {tiling.warps // warps_n}], [1, 2, 0])"
-        )
-
     def _start(self) -> None:
-        problem, tiling, tile = self.problem, self.tiling, self._tile
+        problem, tiling, tile = self.problem, self.tiling, self.tile
         shape = [*tile, self.units, UNIT_WORDS]
         per_tile = tiling.row_tiles * tiling.warps_n
 
@@ -385,7 +284,7 @@ class _Writer:
             start: Number of a step, as an expression.
             stages: Steps from ``start`` on whose activations may be loaded ahead.
         """
-        tile, tiling = self._tile, self.tiling
+        tile, tiling = self.tile, self.tiling
         count = self.units * 4
         self.add(
             f"w = gl.reshape(w{stage}, {[*tile, self.units, 8, 4, 4]})",
@@ -424,7 +323,7 @@ class _Writer:
 
     def _scales(self, stage: int) -> None:
         """Bring the scales of a step to the accumulators' rows, as float32."""
-        tile = self._tile
+        tile = self.tile
         self.add(
             f"g = gl.reshape(s{stage}, {[*tile, self.vectors, 8, self.together, 2]})",
             "g = gl.permute(g, [0, 1, 2, 6, 4, 3, 5])",
@@ -511,7 +410,7 @@ class _Writer:
 
     def _fragment(self, number: int, group: int) -> None:
         """Upcast the words of one instruction and join them to its operand."""
-        tile = self._tile
+        tile = self.tile
         outputs = self.casts.outputs
         kind = _TYPES[self.problem.target]
         names: list[str] = []
