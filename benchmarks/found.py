@@ -3,7 +3,8 @@
     python benchmarks/found.py --times 20 --path pycute=/somewhere/pycute
 
 ``hunt`` wrote the files; a find is confirmed if its file fails every time. Each run has
-a process of its own, with empty caches, that shares only the imports with the others.
+a process of its own, which parted from one that had only imported the library (and, for
+Inductor, compiled a sum); built C++ may be shared between runs, no compiled graph is.
 The folder's name says which library it needs, ``--path`` where that lies if it is not
 installed. The answer goes to ``benchmarks/results/found.json``; a file whose
 answer is there already, for the same text and number of runs, is not run again.
@@ -34,23 +35,25 @@ IMPORTS = {
 """Folder -> what its processes import before they part; else PyTorch and Triton."""
 
 ZYGOTE = """
-import importlib, os, sys, tempfile
-import pytest
+import importlib, os, runpy, sys
 names, times, files = sys.argv[1].split(","), int(sys.argv[2]), sys.argv[3:]
 for name in names:
     importlib.import_module(name)
+if "torch._inductor.compile_fx" in names:
+    import torch
+    torch.compile(lambda x: x + 1)(torch.ones(4))
 for file in files:
     failed = 0
     for _ in range(times):
         child = os.fork()
         if child == 0:
-            os.environ["TRITON_CACHE_DIR"] = tempfile.mkdtemp()
-            os.environ["TORCHINDUCTOR_CACHE_DIR"] = tempfile.mkdtemp()
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-            options = ["-q", "-x", "-p", "no:cacheprovider", "-c", os.devnull]
-            code = pytest.main([*options, "--rootdir", os.path.dirname(file), file])
-            os._exit(int(code))
-        # 1: a test failed; anything else is no answer
+            made = runpy.run_path(file)
+            try:
+                [made[name]() for name in made if name.startswith("test_")]
+            except BaseException:
+                os._exit(1)
+            os._exit(0)
         failed += os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
     print(failed, flush=True)
 """
@@ -59,8 +62,9 @@ for file in files:
 
 def runs(folder: str, files: Sequence[Path], path: str, times: int) -> Iterator[int]:
     """Yield in how many of some processes of its own each file fails."""
-    environment = {**os.environ, "TORCHINDUCTOR_FORCE_DISABLE_CACHES": "1"}
-    environment |= {"PYTHONPATH": path, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    environment = {**os.environ, "TORCHINDUCTOR_FX_GRAPH_CACHE": "0"}
+    environment["TORCHINDUCTOR_AUTOGRAD_CACHE"] = "0"
+    environment |= {"PYTHONPATH": path, "TORCHINDUCTOR_COMPILE_THREADS": "1"}
     if folder.startswith("triton_interpreter"):
         environment["TRITON_INTERPRET"] = "1"
     names = IMPORTS.get(folder, "torch,triton")

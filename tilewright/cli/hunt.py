@@ -4,8 +4,10 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from statistics import median
+from typing import Annotated, Any
 
 import typer
 
@@ -159,6 +161,7 @@ def hunt(
             "programs_per_second": round(total / seconds, 3) if seconds else 0.0,
             "statuses": statuses,
             "operation_pairs": len(pairs),
+            "median_statements": _median_statements(found),
             "finds": found,
         }
         typer.echo(json.dumps(facts))
@@ -167,10 +170,19 @@ def hunt(
             f"{total} programs in {seconds:.0f} s, {len(pairs)} pairs of operations, "
             + ", ".join(f"{count} {name}" for name, count in sorted(statuses.items()))
         )
+        if found:
+            size = _median_statements(found)
+            typer.echo(f"{len(found)} finds, of {size:g} statements in the median")
         for find in found:
             test = folder / "finds" / f"test_{find['cause']}.py"
             typer.echo(f"{find['title']}\n  at fault: {find['stage']}\n  {test}")
     return WRONG if found else 0
+
+
+def _median_statements(finds: Sequence[Mapping[str, Any]]) -> float:
+    """Return the median number of statements of reduced programs, 0 of none."""
+    sizes = [len(find["case"]["operations"]) for find in finds]
+    return float(median(sizes)) if sizes else 0.0
 
 
 def _hunt_library(

@@ -40,6 +40,24 @@ def test_an_engine_that_is_not_installed_is_named(
     assert "tilewright[cluster]" in capsys.readouterr().err
 
 
+def test_a_library_that_is_not_there_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["hunt", "--subject", "cute_dsl", "--folder", str(tmp_path)]
+    assert main([*words, "--path", str(tmp_path)]) == 2
+    assert "nvidia-cutlass-dsl" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_hunt_in_a_library_counts_comparisons(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["hunt", "--subject", "torch_pycute", "--minutes", "0.5", "--json"]
+    assert main([*words, "--folder", str(tmp_path)]) in (0, 1)
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["compared"] >= facts["statuses"]["ok"] > 0
+
+
 def test_a_test_file_is_run_in_clean_processes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
