@@ -1,4 +1,6 @@
+import os
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -128,3 +130,39 @@ def test_guards_go_untimed_and_still_guard(monkeypatch: pytest.MonkeyPatch) -> N
         assert compiled(torch.ones(size)).shape == (size,)
     assert len(calls) == 2
     assert vars(guards)["profile_guard_manager"]() == 0.0
+
+
+OTHER = ("test_torch_api.py", "frontend/test_graph_cache.py", "frontend/test_frozen.py")
+
+
+@pytest.mark.slow
+def test_another_release_of_pytorch(repository: Path, tmp_path: Path) -> None:
+    """A sample of the tests passes in an environment with PyTorch 2.11."""
+    python = repository.parent / ".oracle" / "torch-2.11" / "bin" / "python"
+    if not python.exists():
+        pytest.skip(f"no {python}: python -m venv, then pip install torch==2.11.0")
+    folder = repository / "tests" / "compiler"
+    files = [str(folder / name) for name in OTHER]
+    behaviours = repository / "tests" / "models" / "test_behaviours.py"
+    command = [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    done = subprocess.run(
+        [*command, *files, str(behaviours), "-k", "not another_release"],
+        cwd=repository,
+        env={
+            **os.environ,
+            "PYTHONPATH": str(repository),
+            "TILEWRIGHT_CACHE": str(tmp_path),
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-3000:]
+    assert re.search(r"\b[1-9]\d* passed", done.stdout), done.stdout[-3000:]
+    version = subprocess.run(
+        [str(python), "-c", "import torch; print(torch.__version__)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert version.stdout.startswith("2.11.")
