@@ -18,6 +18,7 @@ from .coverage import covered
 from .expressions import parse_expression
 from .finding import Finding, combined
 from .memory_safety import CANDIDATE, bounds, wraps
+from .parameters import with_names
 from .poison import definedness, promises
 from .preconditions import (
     Condition,
@@ -356,7 +357,7 @@ def text_of(
         name: signature_of(args[name]) for name in names if name not in constants
     }
     try:
-        return ttir_text(kernel, signature, constants)
+        return with_names(ttir_text(kernel, signature, constants), list(signature))
     except Exception as error:  # Triton's errors have no common root
         lines = str(error).strip().splitlines() or [type(error).__name__]
         raise ArgumentError(
