@@ -301,7 +301,10 @@ SHAPING = {
     "scalar_tensor": "torch.scalar_tensor({c})",
     "logical_constant": "torch.tensor([True, False])[: {k}]",
     "bmm": "torch.bmm({b3}, {it}.mT)",
-    "grouped_mm": "F.grouped_mm({b3}.bfloat16(), {it}.mT.bfloat16())",
+    "grouped_mm": (
+        "F.grouped_mm({b3}.repeat(1, 1, 8).bfloat16(), "
+        "{it}.repeat(1, 1, 8).bfloat16().mT)"
+    ),
     "baddbmm": "torch.baddbmm({b3}, {it}, {it}.mT @ {it})",
     "addmm": "torch.addmm({m}[0], {it}.t() @ {it}, {it}.t() @ {it})",
     "linear": "F.linear({m}, {it})",
