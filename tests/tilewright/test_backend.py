@@ -4,6 +4,8 @@ import os
 import stat
 import subprocess
 import sys
+import warnings
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,10 @@ import pytest
 import torch
 
 from compiler import torch_api
+from compiler.codegen.triton import build
 from compiler.errors import FallbackWarning
+from compiler.frontend import kernels
+from compiler.runtime.triton_kernel import TritonKernel
 from tilewright import backend
 
 PROGRAM = """
@@ -88,6 +93,43 @@ def test_the_validator_is_wired() -> None:
     )
     x = torch.randn(5)
     torch.testing.assert_close(compiled(x), x.exp() * 2)
+
+
+def test_emitted_text_is_proved_and_a_refuted_one_does_not_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Triton's printer on the CPU, in the interpreter; then a mask that is too wide."""
+    interpreted = partial(build, interpret=True)
+    monkeypatch.setattr(kernels, "_builder", lambda device: interpreted)
+    plain = TritonKernel.ttir
+    seen: list[str] = []
+
+    def text(self: TritonKernel) -> str:
+        seen.append(plain(self))
+        return seen[-1]
+
+    def wrong(self: TritonKernel) -> str:
+        assert "dense<100>" in plain(self)
+        return plain(self).replace("dense<100>", "dense<128>")
+
+    def run() -> None:
+        torch_api.reset()
+        compiled = torch.compile(
+            lambda x: x * 2 + 1,
+            backend="tilewright",
+            options={"certify": "ttir", "cache": False},
+        )
+        x = torch.randn(100)
+        torch.testing.assert_close(compiled(x), x * 2 + 1)
+
+    monkeypatch.setattr(TritonKernel, "ttir", text)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", FallbackWarning)
+        run()
+    assert seen
+    monkeypatch.setattr(TritonKernel, "ttir", wrong)
+    with pytest.warns(FallbackWarning, match=r"test_backend.py.*ttir_in_bounds"):
+        run()
 
 
 def test_without_a_compiler_the_users_line_is_named(
