@@ -250,10 +250,12 @@ def compile_gluon(
     aligned: Sequence[str] = (),
     num_warps: int = 4,
     arch: int = 90,
+    dependent: bool = False,
 ) -> Any:
     """Compile a ``@gluon.jit`` function for an NVIDIA GPU that need not be there.
 
-    The arguments are those of ``compile_kernel``.
+    The arguments are those of ``compile_kernel``, and whether launches are programmatic
+    dependent ones: the kernel may start before the one before it has ended.
     """
     from triton.experimental.gluon._runtime import GluonASTSource
 
@@ -269,8 +271,21 @@ def compile_gluon(
         return triton.compile(
             source,
             target=GPUTarget("cuda", arch, 32),
-            options={"num_warps": num_warps},
+            options={"num_warps": num_warps, "launch_pdl": dependent},
         )
+
+
+def launch_compiled(
+    compiled: Any, grid: tuple[int, int, int], arguments: Sequence[Any]
+) -> None:
+    """Launch what ``compile_gluon`` returned on the current stream.
+
+    Args:
+        compiled: The kernel; what it promises about alignment is not looked at.
+        grid: Programs along x, y and z.
+        arguments: All arguments in the kernel's order.
+    """
+    compiled[grid](*arguments)
 
 
 def relaunch(compiled: Any, programs: int, arguments: Sequence[Any]) -> None:
