@@ -1,7 +1,8 @@
 """Parameters under the names of the Python function.
 
-Triton names a value after the variable that it was last assigned to, and a parameter of
-the text may so have another name than in the source: ``ptr = x_ptr`` makes it ``%ptr``.
+Triton names what a branch yields after the variable that it is assigned to, and so
+may a parameter have another name in the text than in the source: ``ptr = x_ptr`` within
+an ``if`` makes it ``%ptr``.
 """
 
 import re
