@@ -47,7 +47,7 @@ class LibraryCampaign:
     Attributes:
         library: Key of ``catalogue.LIBRARIES``.
         folder: Where finds and progress go.
-        minutes: Limit [minutes].
+        minutes: Limit [minutes]; what was found by then is still shrunk.
         seed: Of the first worker; each further one has the next.
         path: Folder put first on the process's module path, where another release
             than the installed one lies; empty for none.
