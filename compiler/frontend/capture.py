@@ -12,7 +12,7 @@ from compiler.torch_api import differentiate, mutated_inputs, unseen
 from .frozen import compile_frozen
 from .graph import compile_graph
 from .kernels import warm_up
-from .overlap import overlap_guard, shared_at_capture
+from .overlap import unless_they_overlap
 from .validator import Validator
 
 
@@ -57,14 +57,4 @@ def compile_captured(
         inference=compiler_of("inference"),
         decompositions=decompositions(),
     )
-    if not mutated or max(mutated) >= len(example_inputs):
-        return run
-    overlaps = overlap_guard(mutated, shared_at_capture(example_inputs))
-    as_written = unseen(graph.forward)
-
-    def guarded(*args: Any) -> Any:
-        if overlaps(args):
-            return as_written(*args)
-        return run(*args)
-
-    return unseen(guarded)
+    return unless_they_overlap(run, unseen(graph.forward), mutated, example_inputs)

@@ -25,6 +25,7 @@ from compiler.torch_api import (
 
 from .freeze import freeze
 from .graph import compile_graph
+from .overlap import unless_they_overlap
 from .validator import Validator
 
 
@@ -50,8 +51,11 @@ def compile_frozen(
     """
     _refuse_gradients(graph, example_inputs)
     weights = real_weights(graph)
+    mutated: tuple[int, ...] = ()
 
     def compiler(inner: fx.GraphModule, inputs: Sequence[Any]) -> Any:
+        nonlocal mutated
+        mutated = mutated_inputs()
         numbers = {n.name: number for number, n in enumerate(_placeholders(inner))}
         kept = freeze(inner, _constant(inner, weights))
         wanted = [node.name for node in _placeholders(inner)]
@@ -84,7 +88,9 @@ def compile_frozen(
         inference=compiler,
         decompositions=decompositions(),
     )
-    return _watched(run, graph, weights)
+    as_written = unseen(graph.forward)
+    run = unless_they_overlap(run, as_written, mutated, example_inputs)
+    return _watched(run, as_written, weights)
 
 
 _NEEDED = (
@@ -122,11 +128,12 @@ def _constant(
 
 
 def _watched(
-    run: Callable[..., Any], graph: fx.GraphModule, weights: Mapping[int, torch.Tensor]
+    run: Callable[..., Any],
+    as_written: Callable[..., Any],
+    weights: Mapping[int, torch.Tensor],
 ) -> Callable[..., Any]:
     """Return the function, whose calls look whether the weights are those frozen."""
     watched = [(n, weight, _version(weight)) for n, weight in weights.items()]
-    as_written = unseen(graph.forward)
     told = False
 
     def call(*args: Any) -> Any:

@@ -102,3 +102,25 @@ def test_sizes_may_be_symbols() -> None:
         for count in (2, 3, 5):
             x = torch.randn(count, 3, 6, 6)
             torch.testing.assert_close(run(x), model(x))
+
+
+def test_arguments_that_overlap_run_as_written() -> None:
+    class Added(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = torch.nn.Parameter(torch.tensor([2.0, 3.0, 4.0]))
+
+        def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+            x.mul_(self.weight.exp())
+            return x + y
+
+    model = Added()
+    with torch.no_grad():
+        run = compiled(model)
+        for start in (3, 0, 1):
+            ours, theirs = torch.arange(6.0), torch.arange(6.0)
+            torch.testing.assert_close(
+                run(ours[:3], ours[start : start + 3]),
+                model(theirs[:3], theirs[start : start + 3]),
+            )
+            torch.testing.assert_close(ours, theirs)

@@ -9,6 +9,12 @@ def test_numbers_of_shared_storages() -> None:
     assert shared_at_capture([base[1:], 3, torch.zeros(2), base]) == [0, 1, 2, 0]
 
 
+def test_what_lies_apart_on_one_storage_shares_nothing() -> None:
+    base = torch.zeros(6)
+    assert shared_at_capture([base[:3], base[3:], base[2:4]]) == [0, 1, 0]
+    assert shared_at_capture([base[:0], base, base[:3].view(3, 1)]) == [0, 1, 1]
+
+
 @pytest.mark.parametrize(
     ("one", "other", "overlaps"),
     [
