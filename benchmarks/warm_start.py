@@ -137,18 +137,43 @@ def measure(backend: str, kind: str, cache: str, *, warm: bool) -> dict[str, Any
     return found
 
 
+def write(path: Path, rows: list[dict[str, Any]], rounds: int) -> None:
+    """Write what is measured so far, and where."""
+    import torch
+
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    facts = {
+        "commit": commit.stdout.strip(),
+        "torch": torch.__version__,
+        "python": platform.python_version(),
+        "cores": os.cpu_count(),
+        "load": os.getloadavg()[0],
+        "date": time.strftime("%Y-%m-%d"),
+        "rounds": rounds,
+        "rows": rows,
+    }
+    path.write_text(json.dumps(facts, indent=1) + "\n")
+
+
 def main() -> None:
     """Measure, print a table, write the results."""
     parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
     parser.add_argument("--child", nargs=2, metavar=("BACKEND", "KIND"))
     arguments = parser.parse_args()
     if arguments.child:
         child(*arguments.child)
         return
     rows = []
-    for kind in KINDS:
+    for kind in arguments.kinds:
         with tempfile.TemporaryDirectory() as cache:
             cold = {b: measure(b, kind, cache, warm=False) for b in BACKENDS}
             warm: dict[str, list[Any]] = {b: [] for b in BACKENDS}
@@ -169,27 +194,8 @@ def main() -> None:
                 f"{row['warm_cpu_median']:5.2f} s)",
                 flush=True,
             )
-    if arguments.out:
-        import torch
-
-        commit = subprocess.run(
-            ["git", "rev-parse", "--short", "HEAD"],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        facts = {
-            "commit": commit.stdout.strip(),
-            "torch": torch.__version__,
-            "python": platform.python_version(),
-            "cores": os.cpu_count(),
-            "load": os.getloadavg()[0],
-            "date": time.strftime("%Y-%m-%d"),
-            "rounds": arguments.rounds,
-            "rows": rows,
-        }
-        arguments.out.write_text(json.dumps(facts, indent=1) + "\n")
+        if arguments.out:
+            write(arguments.out, rows, arguments.rounds)
 
 
 if __name__ == "__main__":
