@@ -1,6 +1,6 @@
 """The functions of the package ``tensor-layouts``, by its documentation.
 
-https://pypi.org/project/tensor-layouts; promises are those of its docstrings.
+Of facebookresearch/tensor-layouts; promises are those of its docstrings.
 """
 
 from collections.abc import Callable
