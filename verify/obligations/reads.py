@@ -190,11 +190,20 @@ class Reads:
     ) -> dict[Expression, Expression]:
         return {axis.digit: walk.new(UNKNOWN, axis.extent) for axis in axes}
 
-    def _at(self, definition: Definition, at: Sequence[Expression]) -> Expression:
+    def _at(
+        self,
+        definition: Definition,
+        at: Sequence[Expression],
+        inner: Mapping[Expression, Expression] | None = None,
+    ) -> Expression:
+        """Return an array's value at a point, with its reduced digits replaced.
+
+        All at once: a kernel's digits may be called as the definition's are.
+        """
         to = {
             axis.digit: place for axis, place in zip(definition.axes, at, strict=True)
         }
-        return substitute(definition.values[0], to)
+        return substitute(definition.values[0], {**to, **(inner or {})})
 
     def defined_value(self, load: Expression, walk: Walk) -> Expression | None:
         """Return what the program says an element is; None for what it is given.
@@ -223,7 +232,6 @@ class Reads:
             return None
         if combine is None:
             return None
-        value = self._at(definition, load.args)
         result: Expression | None = None
         for position in range(total):
             places = unflatten(index(position), [axis.extent for axis in node.reduced])
@@ -231,7 +239,7 @@ class Reads:
                 axis.digit: place
                 for axis, place in zip(node.reduced, places, strict=True)
             }
-            one = substitute(value, at)
+            one = self._at(definition, load.args, at)
             result = one if result is None else make(combine, (result, one), one.dtype)
         return result
 
@@ -337,7 +345,7 @@ class Reads:
             return Mismatch(f"{one.node.reducer} where {other.node.reducer} is meant")
         axes = one.node.reduced
         digits = {a.digit: walk.new("same", a.extent) for a in axes}
-        body = substitute(self._at(one, mine.args), digits)
+        body = self._at(one, mine.args, digits)
         inner = [Axis(digits[a.digit], a.extent) for a in axes]
         return self.bodies(body, inner, other, theirs, walk)
 
@@ -413,14 +421,13 @@ class Reads:
         theirs = product(axis.extent for axis in node.reduced)
         if not count_is(mine, theirs, walk):
             return Mismatch(f"{mine} elements are reduced where {theirs} are meant")
-        value = self._at(definition, load.args)
         rows = _rows(inner, node.reduced, walk)
-        first = walk.same(body, substitute(value, rows))
+        first = walk.same(body, self._at(definition, load.args, rows))
         if first is None or node.reducer.startswith("arg"):
             return first
         saved = dict(walk.bound)
         unknown = self._unknown(node.reduced, walk)
-        found = walk.same(body, substitute(value, unknown))
+        found = walk.same(body, self._at(definition, load.args, unknown))
         if found is not None:
             walk.bound = saved
             return first if first.wrong == found.wrong else replace(first, wrong=False)

@@ -53,6 +53,11 @@ def windows(x: torch.Tensor) -> Any:
     return functional.avg_pool2d(x, 2), functional.max_pool2d(x, 3, 2, 1)
 
 
+def pairs(x: torch.Tensor) -> torch.Tensor:
+    """Sums of two, written out inside a loop over the rest of the row."""
+    return functional.layer_norm(x.sum(1), (32,))
+
+
 def rand(*shape: int) -> torch.Tensor:
     return torch.rand(shape)
 
@@ -64,6 +69,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[torch.Tensor, ...]]] = {
     "gathered": (gathered, (rand(7, 5), torch.randint(7, (2, 3)))),
     "changed": (changed, (rand(4, 5), rand(4, 5))),
     "long_sums": (long_sums, (rand(512, 256),)),
+    "pairs": (pairs, (rand(6, 2, 32),)),
     "windows": (windows, (rand(2, 3, 8, 8),)),
 }
 
