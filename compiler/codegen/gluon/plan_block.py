@@ -118,6 +118,8 @@ def block(
         constraints = writer.open(first, last)
         if repeated and shared_bytes:
             scopes = {step.scope for step in merged if isinstance(step, Barrier)}
+            if tile:  # another block may have used the memory across warps
+                scopes.add("block")
             widest = [scope for scope in SCOPES if scope in scopes][-1:]
             assembly.lines += [BARRIERS[scope] for scope in widest]
         writer.write()

@@ -1,6 +1,7 @@
 from compiler.assign import assign
 from compiler.assign.laws import layout_of
 from compiler.codegen.gluon.tile_printer import FilePrinter
+from compiler.convert.plan import plans
 from compiler.ir.tile import TileGraph, coordinate
 from compiler.ir.tile_builder import TileBuilder
 
@@ -34,3 +35,20 @@ def test_a_conversion_is_printed_once_and_its_function_shared() -> None:
     assert printer.read(store, 0) == first and len(printer.lines) == lines
     assert len(printer.functions) == 1
     assert load.operands == ()
+
+
+def test_memory_in_common_is_waited_for_by_all_warps() -> None:
+    """A conversion within warps must not overwrite what another one still reads."""
+    rows = layout_of([8, 128], [1, 2, 4], [8, 16, 32, 64, 128], [256, 512])
+    columns = layout_of([8, 128], [8, 16, 32], [1, 2, 4, 64, 128], [256, 512])
+    found = [
+        one
+        for one in plans(rows, columns, 32)
+        if one.shared_bytes and "bar.sync" not in one.counts
+    ]
+    assert found, "a way through memory that stays within warps"
+    for tile, waits in (("", False), ("tile", True)):
+        made = found[0].emit("hardware", tile=tile).function.block
+        assert made is not None
+        first = made.text.split("st.shared")[0].split("stmatrix")[0]
+        assert ("bar.sync 0" in first) == waits
