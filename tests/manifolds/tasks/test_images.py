@@ -103,7 +103,9 @@ def test_files_that_are_cut_short_are_named(
         read_idx(tmp_path / "numbers")
 
 
-@pytest.mark.parametrize("content", [b"hi", gzip.compress(b"hi\n", mtime=0), b"\x1f\x8b"])
+@pytest.mark.parametrize(
+    "content", [b"hi", gzip.compress(b"hi\n", mtime=0), b"\x1f\x8b"]
+)
 def test_digits_of_another_format_are_named(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "digits.csv.gz").write_bytes(content)
     with pytest.raises(DataError, match=r"digits\.csv\.gz is cut short"):
