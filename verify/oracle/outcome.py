@@ -80,7 +80,11 @@ def outcome(
 
 
 def slopes(results: Sequence[Any], given: Sequence[Any]) -> list[torch.Tensor]:
-    """Return gradients of weighted results with respect to all that wants them."""
+    """Return gradients of weighted results with respect to all that wants them.
+
+    Each is copied into contiguous memory: how ``autograd.grad`` lays a gradient out,
+    and which gradients share memory, is promised nowhere, and capture alone changes it.
+    """
     wanted: list[torch.Tensor] = []
     for value in given:
         if isinstance(value, torch.nn.Module):
@@ -102,11 +106,10 @@ def slopes(results: Sequence[Any], given: Sequence[Any]) -> list[torch.Tensor]:
         .to(value.dtype)
         for value in sources
     ]
-    return list(
-        torch.autograd.grad(
-            sources, wanted, weights, allow_unused=True, materialize_grads=True
-        )
+    found = torch.autograd.grad(
+        sources, wanted, weights, allow_unused=True, materialize_grads=True
     )
+    return [slope.clone(memory_format=torch.contiguous_format) for slope in found]
 
 
 def shared(found: Sequence[tuple[int, Any]]) -> frozenset[tuple[int, int]]:

@@ -80,6 +80,8 @@ def test_the_command_runs_on_a_local_cluster_and_resumes(
 
 @pytest.mark.slow
 def test_the_command_stops_cleanly(tmp_path: Path, repository: Path) -> None:
+    # a shell that runs the tests in the background lets its children ignore Ctrl-C
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     child = subprocess.Popen(
         [*COMMAND, "--minutes", "10", "--folder", str(tmp_path)],
         stdout=subprocess.PIPE,
@@ -88,12 +90,13 @@ def test_the_command_stops_cleanly(tmp_path: Path, repository: Path) -> None:
         cwd=repository,
         start_new_session=True,
     )
+    signal.signal(signal.SIGINT, before)
     try:
         deadline = time.monotonic() + 150
         while time.monotonic() < deadline and not Store(tmp_path).progress(0):
             time.sleep(0.5)
         child.send_signal(signal.SIGINT)
-        _, said = child.communicate(timeout=60)
+        _, said = child.communicate(timeout=120)
     finally:
         if child.poll() is None:
             os.killpg(child.pid, signal.SIGKILL)

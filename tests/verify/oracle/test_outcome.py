@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import torch
 
-from verify.oracle.outcome import leaves, outcome, shared
+from verify.oracle.outcome import leaves, outcome, shared, slopes
 
 
 @dataclass
@@ -52,3 +52,11 @@ def test_results_arguments_and_gradients_come_in_order() -> None:
 def test_shared_storage_is_seen() -> None:
     x = torch.ones(3)
     assert shared([(0, x[1:]), (1, x.clone()), (2, x)]) == {(0, 2)}
+
+
+def test_gradients_lie_in_contiguous_memory_of_their_own() -> None:
+    x = torch.ones(3, 2).t().requires_grad_()
+    y = torch.ones(2, 3).requires_grad_()
+    first, second = slopes([(x + y).t()], [x, y])
+    assert first.is_contiguous() and second.is_contiguous()
+    assert first.data_ptr() != second.data_ptr()

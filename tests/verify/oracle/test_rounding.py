@@ -83,3 +83,15 @@ def test_the_sign_of_a_computed_nan_is_left_open() -> None:
     computed, given = wanted.loose[:2]
     assert computed is not None and bool(computed.all())
     assert given is None
+
+
+def test_either_order_of_a_product_and_a_quotient_is_within_the_bound() -> None:
+    def subnormal() -> list[torch.Tensor]:
+        return [torch.full((3,), 2.9387e-39)]
+
+    wanted = expected(lambda x: (torch.addcdiv(x, x, x, value=0.001),), subnormal)
+    x = subnormal()[0]
+    other = x + 0.001 * (x / x)
+    assert not torch.equal(other, wanted.values[0])
+    assert compare(wanted, [other, x]) is None
+    assert compare(wanted, [other * (1 + 1e-2), x]) is not None
