@@ -397,7 +397,8 @@ def instructions(compiled: Any) -> dict[str, int]:
             counts[kind] += f"{kind}." in line
         counts["bar.sync"] += "bar.sync" in line or "barrier.sync" in line
         counts["bar.warp"] += "bar.warp.sync" in line
-    return {kind: number // ROUND_TRIPS for kind, number in counts.items() if number}
+    trips = {kind: number // ROUND_TRIPS for kind, number in counts.items()}
+    return {kind: number for kind, number in trips.items() if number}
 
 
 def speed(case: Case, wrong: dict[str, str], repeats: int) -> dict[str, Any]:
