@@ -123,6 +123,13 @@ def boxed(function: Callable[[list[Any]], Any]) -> Callable[[list[Any]], Any]:
     return function
 
 
+def is_capture_control(error: Exception) -> bool:
+    """Return whether an exception is one by which Dynamo steers its capture."""
+    from torch._dynamo.exc import TorchDynamoException
+
+    return isinstance(error, TorchDynamoException)
+
+
 def core_decompositions() -> dict[OpOverload, Callable[..., Any]]:
     """Return PyTorch's table of decompositions into core ATen."""
     return dict(_core_table())

@@ -5,12 +5,13 @@ from typing import Any
 
 from torch import fx
 
+from compiler.errors import CompileError
 from compiler.lower import decompositions
 from compiler.options import Options
-from compiler.torch_api import differentiate, mutated_inputs, unseen
+from compiler.torch_api import differentiate, is_capture_control, mutated_inputs, unseen
 
 from .frozen import compile_frozen
-from .graph import compile_graph
+from .graph import compile_graph, report_fallback
 from .kernels import warm_up
 from .overlap import unless_they_overlap
 from .validator import Validator
@@ -24,7 +25,8 @@ def compile_captured(
 ) -> Callable[..., Any]:
     """Compile a graph of Dynamo's, for inference or training.
 
-    The backward half is compiled when it is first needed.
+    The backward half is compiled when it is first needed. What AOTAutograd refuses (a
+    write through ``as_strided``, say) runs as it was captured, with a warning.
 
     Args:
         graph: What was captured; it may be run again, as it is.
@@ -34,6 +36,10 @@ def compile_captured(
 
     Returns:
         A function of the graph's inputs.
+
+    Raises:
+        CompileError: Something cannot be compiled, and ``options.fallback`` is off.
+        OptionError: Gradients are needed, and ``options.freeze`` is on.
     """
     warm_up(example_inputs)
     if options.freeze:
@@ -49,12 +55,21 @@ def compile_captured(
 
         return compiler
 
-    run = differentiate(
-        graph,
-        example_inputs,
-        forward=compiler_of("forward"),
-        backward=compiler_of("backward"),
-        inference=compiler_of("inference"),
-        decompositions=decompositions(),
-    )
-    return unless_they_overlap(run, unseen(graph.forward), mutated, example_inputs)
+    as_written = unseen(graph.forward)
+    try:
+        run = differentiate(
+            graph,
+            example_inputs,
+            forward=compiler_of("forward"),
+            backward=compiler_of("backward"),
+            inference=compiler_of("inference"),
+            decompositions=decompositions(),
+        )
+    except CompileError:
+        raise
+    except Exception as error:
+        if is_capture_control(error):
+            raise
+        report_fallback(error, options, "what was captured")
+        return as_written
+    return unless_they_overlap(run, as_written, mutated, example_inputs)

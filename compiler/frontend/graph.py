@@ -96,7 +96,7 @@ def compile_graph(
         try:
             product = _recalled(graph, options, validator, trace, name)
         except Exception as error:
-            _report(error, options, name)
+            report_fallback(error, options, name)
             trace.facts["error"] = f"{type(error).__name__}: {error}"
     run = _eagerly(graph) if product is None else _checked(product, graph, options)
     trace.end()
@@ -168,7 +168,17 @@ def _product(
     return Product(wrapper, schedule, certificates)
 
 
-def _report(error: Exception, options: Options, name: str) -> None:
+def report_fallback(error: Exception, options: Options, name: str) -> None:
+    """Say that a graph runs by PyTorch's own operators, and why.
+
+    Args:
+        error: Why; its notes name the user's lines.
+        options: What the user asked for.
+        name: The graph's.
+
+    Raises:
+        CompileError: ``options.fallback`` is off.
+    """
     reason = str(error).strip() or type(error).__name__
     notes = ", ".join(getattr(error, "__notes__", ()))
     where = f" ({notes})" if notes else ""

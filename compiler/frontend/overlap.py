@@ -1,8 +1,10 @@
-"""Arguments that share memory although they did not when the graph was captured.
+"""Arguments that share memory as a captured graph assumes that they do not.
 
 A captured graph assumes that a write to one argument does not change another, except
 for those that shared memory at capture, which Dynamo guards. A later call may break
-that; this module sees it, so that the call can run as written.
+that; this module sees it, so that the call can run as written. So does a written
+argument whose own elements share memory (an expanded one, overlapping windows): a graph
+without writes gives each element a value of its own, and memory has room for one.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,9 +32,13 @@ def unless_they_overlap(
     if not mutated or max(mutated) >= len(example_inputs):
         return run
     overlaps = overlap_guard(mutated, shared_at_capture(example_inputs))
+    inside = {place: overlaps_itself(example_inputs[place]) for place in mutated}
+    if True in inside.values():
+        return as_written  # sizes and strides that are known are guarded
+    unknown = [place for place, found in inside.items() if found is None]
 
     def guarded(*args: Any) -> Any:
-        if overlaps(args):
+        if overlaps(args) or any(overlaps_itself(args[place]) for place in unknown):
             return as_written(*args)
         return run(*args)
 
@@ -56,6 +62,37 @@ def shared_at_capture(inputs: Sequence[Any]) -> list[int]:
                 break
         groups.append(group)
     return groups
+
+
+def overlaps_itself(value: Any) -> bool | None:
+    """Return whether elements of a tensor share memory, None where sizes are unknown.
+
+    Strides that interleave without meeting, as (2, 3) of two by two, count as
+    overlapping.
+
+    Args:
+        value: A tensor, or a size, which has no elements.
+
+    Example:
+        >>> x = torch.zeros(6)
+        >>> overlaps_itself(x.expand(2, 6)), overlaps_itself(x.unfold(0, 3, 2))
+        (True, True)
+        >>> overlaps_itself(x.view(2, 3).t()[::2])
+        False
+    """
+    if not isinstance(value, torch.Tensor) or value.layout != torch.strided:
+        return False
+    if not all(type(number) is int for number in (*value.shape, *value.stride())):
+        return None
+    if value.numel() < 2:
+        return False
+    reach = 0
+    for stride, size in sorted(zip(value.stride(), value.shape, strict=True)):
+        if size > 1:
+            if stride <= reach:
+                return True
+            reach += (size - 1) * stride
+    return False
 
 
 def _may_meet(one: Any, other: Any) -> bool:

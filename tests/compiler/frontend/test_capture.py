@@ -1,19 +1,21 @@
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
 import torch
 
 from compiler import torch_api
+from compiler.errors import FallbackWarning
 from compiler.frontend import compile_captured
 from compiler.options import Options
 
 
-def compiled(function: Any) -> Any:
+def compiled(function: Any, dynamic: bool | None = None, **options: Any) -> Any:
     def backend(graph: torch.fx.GraphModule, inputs: Sequence[Any]) -> Any:
-        return compile_captured(graph, inputs, Options())
+        return compile_captured(graph, inputs, Options(**options))
 
     torch_api.reset()
-    return torch.compile(function, backend=backend)
+    return torch.compile(function, backend=backend, dynamic=dynamic)
 
 
 def test_inference_and_training() -> None:
@@ -56,3 +58,34 @@ def test_the_same_argument_twice() -> None:
     ours, theirs = torch.ones(3), torch.ones(3)
     torch.testing.assert_close(run(ours, ours), f(theirs, theirs))
     torch.testing.assert_close(run(ours, torch.ones(3)), f(theirs, torch.ones(3)))
+
+
+def write_through_strides(x: torch.Tensor) -> torch.Tensor:
+    y = x + 1
+    y.view(2, 2).as_strided((2,), (1,)).mul_(3)
+    return y
+
+
+def test_what_cannot_be_functionalised_runs_as_captured() -> None:
+    x = torch.arange(4.0)
+    with pytest.warns(FallbackWarning, match="as_strided"):
+        ours = compiled(write_through_strides)(x)
+    assert torch.equal(ours, write_through_strides(x))
+
+
+def test_what_cannot_be_functionalised_is_an_error_without_fallback() -> None:
+    with pytest.raises(Exception, match=r"CompileError: .* had to be compiled"):
+        compiled(write_through_strides, fallback=False)(torch.arange(4.0))
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_writes_to_an_argument_that_overlaps_itself(dynamic: bool) -> None:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        x[torch.tensor([1, 0])] += 1
+        return x * 2
+
+    run = compiled(f, dynamic)
+    for windows in (3, 5):
+        ours, theirs = (torch.arange(16.0).unfold(0, windows, 2) for _ in range(2))
+        assert torch.equal(run(ours), f(theirs))
+        assert torch.equal(ours, theirs)

@@ -1,7 +1,12 @@
 import pytest
 import torch
 
-from compiler.frontend.overlap import overlap_guard, shared_at_capture
+from compiler.frontend.overlap import (
+    overlap_guard,
+    overlaps_itself,
+    shared_at_capture,
+    unless_they_overlap,
+)
 
 
 def test_numbers_of_shared_storages() -> None:
@@ -54,3 +59,43 @@ def test_strided_arguments() -> None:
     guard = overlap_guard([0], [0, 1])
     assert guard([base[:, 1], base[:, 2]])  # they interleave: taken as overlapping
     assert not guard([base[:2, 1], base[2:, 1]])
+
+
+@pytest.mark.parametrize(
+    ("shape", "strides", "overlaps"),
+    [
+        ((), (), False),
+        ((3,), (0,), True),
+        ((1, 3), (0, 1), False),
+        ((2, 3), (3, 1), False),
+        ((2, 3), (1, 2), False),
+        ((2, 3), (2, 1), True),
+        ((3, 3, 1, 1), (24, 12, 4, 1), True),
+        ((0, 3), (0, 1), False),
+        ((2, 2, 2), (9, 4, 1), False),
+    ],
+)
+def test_elements_that_share_memory(
+    shape: tuple[int, ...], strides: tuple[int, ...], overlaps: bool
+) -> None:
+    value = torch.zeros(99).as_strided(shape, strides)
+    assert overlaps_itself(value) is overlaps
+    places = torch.arange(99).as_strided(shape, strides)
+    assert (places.unique().numel() < places.numel()) == overlaps
+
+
+def test_a_written_argument_that_overlaps_itself_runs_as_written() -> None:
+    ways = []
+
+    def run(*args: object) -> None:
+        ways.append("compiled")
+
+    def as_written(*args: object) -> None:
+        ways.append("as written")
+
+    windows = torch.zeros(7).unfold(0, 3, 2)
+    for mutated in ([0], [1]):
+        unless_they_overlap(run, as_written, mutated, [windows, torch.zeros(2)])(
+            windows, torch.zeros(2)
+        )
+    assert ways == ["as written", "compiled"]
