@@ -20,8 +20,19 @@ from verify.ttir.run import GuardedMemory, Launch, RunError, run_program
 from .finding import Counterexample, Finding
 from .setting import AXES, Setting
 
-CAPS: tuple[int | None, ...] = (8, 64, 512, 8192, 2**20, None)
-"""Largest sizes that are tried, smallest first: a small launch is easier to read."""
+HELD = -1
+CAPS: tuple[int | None, ...] = (8, 64, 512, 8192, 2**20, HELD, None)
+"""Largest sizes that are tried, smallest first: a small launch is easier to read.
+``HELD``: any sizes whose buffers fit a GPU's memory; last, any at all."""
+
+MOST_HELD = 1 << 37
+"""Elements of one byte in the memory of an H200."""
+
+MOST_PROGRAMS = 65535
+"""Most programs along y and z that CUDA launches (programming guide, technical
+specifications); a launch of more fails, so no program of it runs."""
+
+UNLAUNCHED = f"it takes more than {MOST_PROGRAMS} programs along y or z"
 
 MOST_LAUNCHES = 10
 MOST_PROGRAMS = 64
@@ -64,21 +75,36 @@ class Candidate:
 
 def smallest(
     setting: Setting, formulas: Sequence[Term]
-) -> dict[Term, int | bool] | None:
-    """Return values that satisfy formulas, with sizes as small as is found quickly."""
+) -> dict[Term, int | bool] | bool | None:
+    """Return values that satisfy formulas, with sizes as small as is found quickly.
+
+    ``False`` where no launch that CUDA accepts does.
+    """
     symbols = sizes_of(setting)
+    launched = [
+        at_most(setting.grid[axis], constant(MOST_PROGRAMS))
+        for axis in AXES[1:]
+        if setting.grid[axis].kind != "const"
+    ]
+    held = [
+        at_most(memory.size, constant(MOST_HELD))
+        for memory in setting.memories.values()
+        if memory.size.kind != "const"
+    ]
+    answer: dict[Term, int | bool] | bool | None = None
     for cap in CAPS:
-        limits = []
-        if cap is not None:
+        limits = held if cap == HELD else []
+        if cap not in (None, HELD):
             limits = [
                 at_most(s, constant(cap))
                 for s in symbols
                 if s.low is None or s.low < cap
             ]
-        answer = setting.ask((*formulas, *limits), min(setting.limit, 1.0))
+        asked = (*formulas, *launched, *limits)
+        answer = setting.ask(asked, min(setting.limit, 1.0))
         if isinstance(answer, dict):
             return answer
-    return None
+    return answer
 
 
 def sizes_of(setting: Setting) -> list[Term]:
@@ -166,7 +192,9 @@ def run(
 def confirmed(setting: Setting, finding: Finding) -> Finding:
     """Return a finding with its candidate run: ``Refuted``, or ``Unknown`` still."""
     values = smallest(setting, finding.formulas)
-    if values is None:
+    if values is False:
+        return replace(finding, verdict=Unknown(UNLAUNCHED))
+    if not isinstance(values, dict):
         return replace(finding, verdict=Unknown(f"time-out after {setting.limit:g} s"))
     try:
         candidate = candidate_of(setting, values)

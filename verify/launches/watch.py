@@ -15,6 +15,9 @@ from .check_recorded import check_recorded
 from .generalise import by_kernel, generalised
 from .record import Recording, recorded
 
+MOST_MORE = 6
+"""Most further launches with which what is read off two must agree."""
+
 
 @dataclass(slots=True)
 class Watch:
@@ -106,8 +109,9 @@ def judged(launches: Sequence[Recording], options: dict[str, Any]) -> Report:
     for other in reversed(launches[1:]):
         if _sizes(other) == _sizes(first):
             continue
+        rest = [launch for launch in launches[1:] if launch is not other]
         try:
-            return check_recorded(first, other, **options)
+            return check_recorded(first, other, *rest[:MOST_MORE], **options)
         except LayoutError:
             continue
     try:

@@ -1,7 +1,9 @@
 from collections.abc import Callable
+from dataclasses import replace
 
 from algebra.verdict import Refuted, Unknown
 from verify.checking.confirm import (
+    UNLAUNCHED,
     candidate_of,
     causes_of,
     confirmed,
@@ -12,7 +14,7 @@ from verify.checking.confirm import (
 from verify.checking.coverage import covered
 from verify.checking.memory_safety import bounds
 from verify.checking.setting import Setting
-from verify.symbolic.terms import constant, equal, opaque, read, symbol
+from verify.symbolic.terms import at_most, constant, equal, opaque, read, symbol
 
 Make = Callable[..., Setting]
 
@@ -64,3 +66,15 @@ def test_causes_are_named() -> None:
     strange = opaque("int", "unsupported", ("tt.nonsense", "k.py:1:1", 0))
     assert causes_of([equal(index, constant(1))]) == "the contents of index"
     assert "tt.nonsense (k.py:1:1)" in causes_of([equal(strange, constant(1))])
+
+
+def test_what_no_gpu_launches_refutes_nothing(settings: Make, copy_text: str) -> None:
+    text = copy_text.replace("get_program_id x", "get_program_id y")
+    text = text.replace("load %from, %mask", "load %from")
+    one = settings(text, grid=(1, "cdiv(n, 64)"))
+    failing = next(f for f in bounds(one) if isinstance(f.verdict, Unknown))
+    assert isinstance(confirmed(one, failing).verdict, Refuted)
+    large = one.names["n"]
+    beyond = (*failing.formulas, at_most(constant(64 * 65535 + 1), large))
+    found = confirmed(one, replace(failing, formulas=beyond)).verdict
+    assert found == Unknown(UNLAUNCHED)

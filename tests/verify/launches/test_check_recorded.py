@@ -1,9 +1,14 @@
+from dataclasses import replace
+from typing import Any
+
 import pytest
 import torch
 import triton
 import triton.language as tl
 
-from algebra.verdict import Proved
+from algebra.verdict import Proved, Refuted, Unknown
+from verify.checking.arguments import Buffer, Scalar
+from verify.checking.check import check
 from verify.launches import check_recorded, recorded
 
 
@@ -23,6 +28,40 @@ def test_a_wrappers_kernel_is_proved_for_all_sizes() -> None:
     report = check_recorded(*found)
     assert isinstance(report.verdict, Proved), report
     assert {"stride == n", "n <= 64"} <= set(report.assumptions)
+
+
+@triton.jit
+def unmasked(x, y):  # type: ignore[no-untyped-def]
+    row = tl.program_id(0)
+    tl.store(y + row, tl.load(x + row))
+
+
+def test_a_grid_without_a_form_refutes_nothing() -> None:
+    with recorded() as found:
+        for size, programs in ((6, 5), (10, 3), (11, 7)):
+            unmasked[(programs,)](torch.empty(size), torch.empty(size))
+    verdict = check_recorded(*found)["in_bounds"]
+    assert isinstance(verdict, Unknown) and "no form in the sizes" in verdict.reason
+    with recorded() as found:
+        for size in (6, 10, 11):
+            unmasked[(size + 1,)](torch.empty(size), torch.empty(size))
+    assert isinstance(check_recorded(*found)["in_bounds"], Refuted)
+
+
+@pytest.mark.slow
+def test_tritons_interpreter_breaks_what_is_refuted_and_nothing_else() -> None:
+    interpreted = pytest.importorskip("benchmarks.ttir_interpreted")
+    args: dict[str, Any] = {"x": Buffer("fp32", "n"), "y": Buffer("fp32", "n")}
+    args["n"] = Scalar("i32", 1)
+    verdict = check(unmasked, args, grid=("n + 1",))["in_bounds"]
+    assert isinstance(verdict, Refuted)
+    example = verdict.counterexample
+    what: Any = (unmasked, args, {}, example, "in_bounds")
+    found = interpreted.interpreted(*what)
+    assert found.startswith("load of x[") and "outside of every buffer" in found
+    harmless = replace(example, programs=[{"x": 0}])
+    with pytest.raises(interpreted.NotRunError, match="did not break it"):
+        interpreted.interpreted(unmasked, args, {}, harmless, "in_bounds")
 
 
 @pytest.mark.slow

@@ -79,3 +79,32 @@ def test_other_kernels_and_types_do_not_fit() -> None:
 def test_launches_are_sorted_by_kernel() -> None:
     found = by_kernel([launch(6, 500), launch(10, 509), launch(6, 500, BLOCK_M=4)])
     assert len(found) == 2
+
+
+def test_a_third_launch_rules_out_what_fitted_by_chance() -> None:
+    two = [replace(launch(r, 500), grid=(r // 2,)) for r in (6, 10)]
+    assert generalised(*two).grid == ("x_dim0//2",)
+    third = replace(launch(20, 500), grid=(8,))
+    found = generalised(*two, third)
+    assert found.grid_is_free and found.grid == ("programs_x",)
+    assert not generalised(*two).grid_is_free
+
+
+def test_a_quotient_by_a_block_goes_before_a_half() -> None:
+    two = [replace(launch(r, 500), grid=(g,)) for r, g in ((1200, 3), (2000, 4))]
+    assert generalised(*two).grid == ("cdiv(x_dim0, 512)",)
+    both = [
+        replace(launch(r, c), grid=(-(-r * c // 512),))
+        for r, c in ((60, 500), (100, 509), (70, 503))
+    ]
+    assert generalised(*both).grid == ("cdiv(x_dim0*n_cols, 512)",)
+
+
+def test_launches_that_do_not_fit_are_left_out() -> None:
+    other = launch(20, 480, EXTRA=1)
+    types = replace(
+        launch(7, 501), tensors={"x": Tensor("fp16", (7, 501), (501, 1), 64)}
+    )
+    block = replace(launch(30, 900), constants={"BLOCK_SIZE": 1024})
+    plain = generalised(launch(6, 500), launch(10, 509))
+    assert generalised(launch(6, 500), launch(10, 509), other, types, block) == plain
