@@ -12,6 +12,7 @@ from compiler.torch_api import differentiate, is_capture_control, mutated_inputs
 
 from .frozen import compile_frozen
 from .graph import compile_graph, report_fallback
+from .identities import without_identities
 from .kernels import warm_up
 from .overlap import unless_they_overlap
 from .validator import Validator
@@ -42,6 +43,7 @@ def compile_captured(
         OptionError: Gradients are needed, and ``options.freeze`` is on.
     """
     warm_up(example_inputs)
+    without_identities(graph)
     if options.freeze:
         return compile_frozen(graph, example_inputs, options, validator)
     mutated: tuple[int, ...] = ()

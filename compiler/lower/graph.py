@@ -184,10 +184,11 @@ class _Lowering:
                 result: Any = self.storage.restrided(node)
             elif target is aten.as_strided_scatter.default:
                 result = self.storage.scattered(node, *args, **kwargs)
+            elif target in families.VIEWS:
+                result = _view(builder, function, args, kwargs)
+                self.storage.shared(node, result, emitted)
             else:
                 result = function(builder, *args, **kwargs)
-                if target in families.VIEWS:
-                    self.storage.shared(node, result, emitted)
             _expected(result, node.meta.get("val"))
         except NotLowered:
             del builder.nodes[emitted:]
@@ -293,6 +294,23 @@ _DROPPED = frozenset(
     )
     if hasattr(aten, name)
 )
+
+
+def _view(builder: Builder, function: Any, args: Any, kwargs: Any) -> Any:
+    """Emit a view as loads of what it shows, also where that is a constant.
+
+    Who reads the view may take the constant; who gets both gets one memory.
+    """
+    base, *rest = args
+    if base.constant is None:
+        return function(builder, *args, **kwargs)
+    result = function(builder, replace(base, constant=None), *rest, **kwargs)
+    several = isinstance(result, tuple)
+    made = [
+        replace(array, constant=base.constant if array.dtype == base.dtype else None)
+        for array in (result if several else (result,))
+    ]
+    return tuple(made) if several else made[0]
 
 
 def _expected(result: Any, wanted: Any) -> None:

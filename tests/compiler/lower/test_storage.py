@@ -1,10 +1,16 @@
+from collections.abc import Callable
+
+import pytest
 import torch
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from compiler.ir.evaluate import run_program
+from compiler.ir.expression import loads
 from compiler.ir.node import Alias, Extern, Map, Program
 from compiler.lower import lower
 from compiler.lower.storage import contiguous
+
+Function = Callable[[torch.Tensor], tuple[torch.Tensor, ...]]
 
 
 def program(function: object, *args: torch.Tensor) -> Program:
@@ -60,3 +66,38 @@ def test_row_major() -> None:
     assert contiguous(torch.zeros(2, 1, 3).expand(2, 1, 3))
     assert not contiguous(torch.zeros(2, 3).t())
     assert not contiguous(torch.zeros(9)[1:])
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: (x.view_as(x), x),
+        lambda x: (x, x[1:]),
+        lambda x: (x.t(), x[0], x),
+        lambda x: tuple(x.unbind(0)),
+        lambda x: (x.expand(2, 2, 2), x),
+    ],
+    ids=["view_as", "slice", "two views", "unbind", "expand"],
+)
+def test_views_of_a_constant_share_its_memory(function: Function) -> None:
+    def constant(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        made = torch.empty_like(x).fill_(2)
+        return function(made)
+
+    x = torch.randn(2, 2)
+    torch.compiler.reset()
+    ours = torch.compile(constant, backend="tilewright")(x)
+    theirs = constant(x)
+    assert len({value.untyped_storage().data_ptr() for value in ours}) == 1
+    for one, other in zip(ours, theirs, strict=True):
+        assert torch.equal(one, other) and one.stride() == other.stride()
+
+
+def test_who_reads_a_view_of_a_constant_needs_no_memory() -> None:
+    def function(x: torch.Tensor) -> torch.Tensor:
+        return x + torch.full((4, 3), 2.0)[1:].t()
+
+    found = program(function, torch.randn(3, 3))
+    (node,) = found.nodes
+    assert isinstance(node, Map)
+    assert [load.data for load in loads(node.value)] == ["x_1"]
