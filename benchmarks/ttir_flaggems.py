@@ -37,7 +37,7 @@ import torch
 import triton
 
 from algebra.errors import ArgumentError
-from benchmarks.ttir_inductor_fake import pretended
+from benchmarks.pretended_gpu import pretended
 from benchmarks.ttir_liger import commit, examine, line_of, summary
 from verify.launches import Recording, recorded
 from verify.launches.generalise import by_kernel
