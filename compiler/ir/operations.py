@@ -10,8 +10,11 @@ a C math function (``f`` for float32, nothing for float64). A template may be a 
 from a class of the first operand's type (see :func:`type_class`) to the text.
 """
 
+import math
+import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TypeAlias
 
 import torch
@@ -52,6 +55,43 @@ def _truncated(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
     return torch.div(left, right, rounding_mode="trunc")
 
 
+def _fused(x: torch.Tensor, y: torch.Tensor, z: torch.Tensor) -> torch.Tensor:
+    """Return ``x * y + z`` rounded once; float64 arrays are rounded twice."""
+    if x.dim() == y.dim() == z.dim() == 0:
+        odd = x.dtype != torch.float64
+        number = _fused_number(x.item(), y.item(), z.item(), odd)
+        return torch.tensor(number, dtype=torch.float64).to(x.dtype)
+    if x.dtype == torch.float32:
+        return (x.double() * y.double() + z.double()).float()
+    return x * y + z
+
+
+def _fused_number(x: float, y: float, z: float, odd: bool) -> float:
+    """Return ``x * y + z`` as a float64: the nearest, or what may be rounded again.
+
+    Args:
+        x: Factor.
+        y: Factor.
+        z: Summand.
+        odd: Of the two around the exact result, the one whose last bit is 1: rounded
+            to a shorter type, that is the exact result rounded once. Source: S. Boldo,
+            G. Melquiond, Emulation of a FMA and correctly rounded sums (2008).
+    """
+    if not all(map(math.isfinite, (x, y, z))):
+        return x * y + z
+    exact = Fraction(x) * Fraction(y) + Fraction(z)
+    if exact == 0:
+        return x * y + z  # which has a sign
+    try:
+        found = float(exact)
+    except OverflowError:
+        return math.copysign(math.inf, exact)
+    even = not struct.unpack("<q", struct.pack("<d", found))[0] & 1
+    if odd and even and Fraction(found) != exact:
+        found = math.nextafter(found, math.copysign(math.inf, exact - Fraction(found)))
+    return found
+
+
 _ = Operation
 _TABLE = [
     # arithmetic
@@ -75,7 +115,7 @@ _TABLE = [
         "fma",
         3,
         "same",
-        torch.addcmul,
+        _fused,
         "__builtin_fma{f}({0}, {1}, {2})",
         "tl.fma({0}, {1}, {2})",
     ),

@@ -132,9 +132,6 @@ class Points:
             return left.contiguous().view(torch_type(node.dtype))
         if node.op == "random_bits":
             return philox(left, _tensor(values[1]))
-        if node.op == "fma" and left.dtype == torch.float32:
-            wide = [_tensor(value).double() for value in values]
-            return (wide[0] * wide[1] + wide[2]).float()
         row = OPERATIONS.get(node.op)
         if row is None or row.evaluate is None:
             raise EvaluationError(f"no operation op={node.op}")
