@@ -1,10 +1,12 @@
 """Whole kernels with assigned layouts on a GPU, beside Triton's: right, and how fast.
 
-Each kernel runs at four problem sizes. Both sides try the same tiles and numbers of
-warps; every candidate is first compared with float64 on random data, outputs poisoned
-before; then the best of each side run in turns, timed by CUDA events around several
-calls, and medians are compared. A kernel that is wrong, refused or not reached before
-the deadline is a row of its own.
+Each kernel runs at four problem sizes. Both sides try the same tiles, numbers of warps
+and, for products, slots of what loops copy ahead; every candidate is first compared
+with float64 on random data, outputs poisoned before; then the best of each side run in
+turns, timed by CUDA events around CUDA graphs of several calls, and medians are
+compared. Processes without the GPU compile everything before, into Triton's cache on
+disk. A kernel that is wrong, refused or not reached before the deadline is a row of its
+own; with ``--resume`` rows of the same commit that are there are kept.
 
     python benchmarks/assign_gpu.py --commit HASH --out assign_gpu.json --deadline 500
 """
@@ -17,12 +19,12 @@ import statistics
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -36,7 +38,7 @@ from compiler.codegen.gluon.emission import load_module
 from compiler.codegen.gluon.tile_kernel import TileKernel, tile_kernel
 
 CALLS = 10
-"""Calls between two events."""
+"""Calls of a CUDA graph, which runs between two events."""
 ROUNDS = 15
 Arrays = dict[str, torch.Tensor]
 Sizes = dict[str, int]
@@ -261,37 +263,37 @@ Tiles = Callable[[int, int], list[tuple[int, ...]]]
 CASES: dict[str, tuple[Any, list[tuple[int, int]], Tiles]] = {
     "softmax": (
         softmax,
-        [(8192, 1024), (4096, 4096), (16384, 768), (2048, 8192)],
+        [(32768, 1024), (16384, 4096), (65536, 768), (8192, 8192)],
         lambda m, n: [(r, power(n)) for r in (1, 2, 4) if r * power(n) <= 16384],
     ),
     "layernorm_backward": (
         layernorm_backward,
-        [(8192, 1024), (4096, 2048), (16384, 768), (2048, 4096)],
+        [(32768, 1024), (16384, 2048), (65536, 768), (8192, 4096)],
         lambda m, n: [(r, power(n)) for r in (2, 4, 8, 16) if r * power(n) <= 16384],
     ),
     "transposed_add": (
         transposed_add,
-        [(4096, 4096), (8192, 2048), (2048, 3072), (6144, 6144)],
+        [(8192, 8192), (16384, 4096), (4096, 6144), (6144, 6144)],
         lambda m, n: [(32, 32), (64, 32), (32, 64), (64, 64)],
     ),
     "rope": (
         rope,
-        [(4096, 32), (8192, 16), (2048, 40), (16384, 8)],
+        [(8192, 64), (16384, 32), (8192, 40), (32768, 8)],
         lambda m, n: [(r, 128) for r in (8, 16, 32)],
     ),
     "cross_entropy": (
         cross_entropy,
-        [(8192, 1024), (4096, 4096), (16384, 768), (2048, 8192)],
+        [(32768, 1024), (16384, 4096), (65536, 768), (8192, 8192)],
         lambda m, n: [(r, power(n)) for r in (1, 2, 4) if r * power(n) <= 16384],
     ),
     "gather_rows": (
         gather_rows,
-        [(65536, 128), (32768, 256), (131072, 64), (16384, 512)],
+        [(262144, 128), (131072, 256), (524288, 64), (65536, 512)],
         lambda m, n: [(r, n, n // 2) for r in (4, 8, 16) if r * n <= 8192],
     ),
     "reshaped_sum": (
         reshaped_sum,
-        [(65536, 32), (32768, 64), (131072, 16), (16384, 128)],
+        [(131072, 32), (65536, 64), (262144, 16), (32768, 128)],
         lambda m, n: [(r, 16, n) for r in (4, 8, 16) if r * n <= 1024],
     ),
     "attention": (
@@ -311,10 +313,43 @@ CASES: dict[str, tuple[Any, list[tuple[int, int]], Tiles]] = {
     ),
 }
 """Name -> problem, sizes (the first two were used while building), tiles to try."""
+PRODUCTS = ("attention", "int8_matmul", "mxfp4_matmul")
 WARPS = (2, 4, 8)
-STAGES = 3
+STAGES = (2, 3, 4)
 """Slots of what loops copy ahead, on both sides."""
 DEVICE = "cuda"
+
+
+class Candidate(NamedTuple):
+    """How a kernel is cut.
+
+    Attributes:
+        tile: Sizes of the tile [elements].
+        warps: Of a program.
+        stages: Slots of what loops copy ahead.
+    """
+
+    tile: tuple[int, ...]
+    warps: int
+    stages: int
+
+    @property
+    def name(self) -> str:
+        """What the rows call it."""
+        return f"{self.tile} x {self.warps}, {self.stages} stages"
+
+
+def candidates(name: str, size: tuple[int, int]) -> list[Candidate]:
+    """Return what both sides try."""
+    tiles = CASES[name][2](*size)
+    if name in PRODUCTS:  # a group of wgmma is four warps
+        return [
+            Candidate(tile, warps, stages)
+            for tile in tiles
+            for warps in WARPS[1:]
+            for stages in STAGES
+        ]
+    return [Candidate(tile, warps, 1) for tile in tiles for warps in WARPS]
 
 
 def wrong(problem: Problem, tile: tuple[int, ...]) -> str:
@@ -338,20 +373,61 @@ def poison(problem: Problem) -> None:
         kind.fill_(float("nan") if name not in ("dw", "db") else 0)
 
 
-def ours(name: str, tile: tuple[int, ...], warps: int) -> TileKernel:
-    """Return our kernel for a tile."""
-    return tile_kernel(assign(GRAPHS[name](*tile), warps), STAGES)
+Key = tuple[str, Candidate]
+Kernels = dict[Key, "Future[tuple[TileKernel, str]]"]
+
+
+def prepared(
+    name: str, candidate: Candidate, sizes: Sequence[tuple[int, int]]
+) -> tuple[TileKernel, str]:
+    """Return our kernel, and fill the cache on disk with both sides' machine code.
+
+    Runs in a process of its own, which leaves the GPU alone.
+
+    Args:
+        name: Of the kernel.
+        candidate: How it is cut.
+        sizes: Problems that it will run on, which kernels are specialised for.
+
+    Returns:
+        The kernel, and what went wrong with Triton's, "" if nothing did.
+    """
+    from benchmarks import fake_triton
+
+    global DEVICE
+    DEVICE = "meta"
+    fake_triton.install()
+    tile, warps, stages = candidate
+    kernel = tile_kernel(assign(GRAPHS[name](*tile), warps), stages)
+    fault = ""
+    for size in sizes:
+        problem = CASES[name][0](*size)
+        arrays = {key: array.dtype for key, array in problem.arrays.items()}
+        given: Any = {**problem.sizes, **arrays}
+        function = getattr(load_module(kernel.text), kernel.name)
+        arguments = [given[key] for key in kernel.parameters]
+        function.warmup(*arguments, grid=(1,), num_warps=warps)
+        function, signature, _, constants = KERNELS[name]
+        arguments = [given[key] for key in signature]
+        named = dict(zip(constants, tile, strict=True))
+        try:
+            function.warmup(
+                *arguments, grid=(1,), **named, num_warps=warps, num_stages=stages
+            )
+        except Exception as error:  # said in the row
+            fault = f"{type(error).__name__}: {str(error)[:200]}"
+    return kernel, fault
 
 
 def our_call(
-    kernel: TileKernel, problem: Problem, tile: tuple[int, ...]
+    kernel: TileKernel, problem: Problem, candidate: Candidate
 ) -> Callable[[], None]:
     """Return a function that launches our kernel."""
     function = getattr(load_module(kernel.text), kernel.name)
     arguments = [
         problem.arrays.get(key, problem.sizes.get(key)) for key in kernel.parameters
     ]
-    grid = problem.grid(tile)
+    grid = problem.grid(candidate.tile)
 
     def call() -> None:
         function[grid](*arguments, num_warps=kernel.warps)
@@ -360,120 +436,158 @@ def our_call(
 
 
 def triton_call(
-    name: str, problem: Problem, tile: tuple[int, ...], warps: int
+    name: str, problem: Problem, candidate: Candidate
 ) -> Callable[[], None]:
     """Return a function that launches Triton's kernel."""
     function, signature, _, constants = KERNELS[name]
     arguments = [problem.arrays.get(key, problem.sizes.get(key)) for key in signature]
-    grid = problem.grid(tile)
-    named = dict(zip(constants, tile, strict=True))
+    grid = problem.grid(candidate.tile)
+    named: Any = dict(zip(constants, candidate.tile, strict=True))
+    named |= {"num_warps": candidate.warps, "num_stages": candidate.stages}
 
     def call() -> None:
-        function[grid](*arguments, **named, num_warps=warps, num_stages=STAGES)
+        function[grid](*arguments, **named)
 
     return call
 
 
-def milliseconds(call: Callable[[], None]) -> float:
+def recorded(call: Callable[[], None]) -> Any:
+    """Return a CUDA graph of several calls; one call must have run before."""
+    torch.cuda.synchronize()
+    graph: Any = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        for _ in range(CALLS):
+            call()
+    return graph
+
+
+def milliseconds(graph: Any, replays: int = 1) -> float:
     """Return the time of one call."""
-    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    event: Any = torch.cuda.Event
+    start, end = (event(enable_timing=True) for _ in range(2))
     start.record()
-    for _ in range(CALLS):
-        call()
+    for _ in range(replays):
+        graph.replay()
     end.record()
     end.synchronize()
-    return float(start.elapsed_time(end)) / CALLS
+    return float(start.elapsed_time(end)) / CALLS / replays
+
+
+Calls = dict[Candidate, Callable[[], None]]
 
 
 def best(
-    problem: Problem, calls: dict[str, tuple[tuple[int, ...], Callable[[], None]]]
-) -> tuple[str, dict[str, str], dict[str, float]]:
+    problem: Problem, calls: Calls, until: float
+) -> tuple[Candidate | None, dict[str, str], dict[str, float]]:
     """Check all candidates, and return the fastest right one.
 
     Returns:
-        Its name, what was wrong with others, and the times of those that were right.
+        It, what was wrong with others, and the times of those that were right [ms].
     """
     faults: dict[str, str] = {}
-    times: dict[str, float] = {}
-    for key, (tile, call) in calls.items():
+    times: dict[Candidate, float] = {}
+    for candidate, call in calls.items():
+        if time.time() > until:
+            faults[candidate.name] = "not reached before the deadline"
+            continue
         poison(problem)
         try:
             call()
             torch.cuda.synchronize()
-        except Exception as error:
-            faults[key] = f"{type(error).__name__}: {str(error)[:200]}"
-            continue
-        fault = wrong(problem, tile)
-        if fault:
-            faults[key] = fault
-            continue
-        milliseconds(call)
-        times[key] = min(milliseconds(call) for _ in range(3))
-    chosen = min(times, key=times.__getitem__) if times else ""
-    return chosen, faults, times
-
-
-Key = tuple[str, tuple[int, ...], int]
-Kernels = dict[Key, "Future[TileKernel]"]
+            fault = wrong(problem, candidate.tile)
+            if fault:
+                faults[candidate.name] = fault
+                continue
+            graph = recorded(call)
+            milliseconds(graph)
+            times[candidate] = min(milliseconds(graph) for _ in range(3))
+        except Exception as error:  # said in the row
+            faults[candidate.name] = f"{type(error).__name__}: {str(error)[:200]}"
+    chosen = min(times, key=times.__getitem__) if times else None
+    shown = {key.name: round(value, 6) for key, value in times.items()}
+    return chosen, faults, shown
 
 
 def measured(
     name: str, size: tuple[int, int], seen: bool, until: float, kernels: Kernels
 ) -> Any:
     """Return the row of one problem."""
-    make, _, tiles_of = CASES[name]
     torch.manual_seed(0)
-    problem = make(*size)
-    sides: dict[str, dict[str, tuple[tuple[int, ...], Callable[[], None]]]]
-    sides = {"ours": {}, "triton": {}}
+    problem = CASES[name][0](*size)
+    sides: dict[str, Calls] = {"ours": {}, "triton": {}}
     refused: dict[str, str] = {}
-    for tile in tiles_of(*size):
-        for warps in WARPS:
-            key = f"{tile} x {warps}"
-            sides["triton"][key] = tile, triton_call(name, problem, tile, warps)
-            try:
-                left = max(0.0, until - time.time())
-                kernel = kernels[name, tile, warps].result(left)
-            except Exception as error:
-                refused[key] = f"{type(error).__name__}: {str(error)[:200]}"
-                continue
-            sides["ours"][key] = tile, our_call(kernel, problem, tile)
+    for candidate in candidates(name, size):
+        sides["triton"][candidate] = triton_call(name, problem, candidate)
+        try:
+            left = max(0.0, until - time.time())
+            kernel, _ = kernels[name, candidate].result(left)
+        except Exception as error:  # said in the row
+            refused[candidate.name] = f"{type(error).__name__}: {str(error)[:200]}"
+            continue
+        sides["ours"][candidate] = our_call(kernel, problem, candidate)
     row: dict[str, Any] = {"kernel": name, "size": size, "used_while_building": seen}
-    chosen = {}
+    chosen: dict[str, Callable[[], None]] = {}
     for side, calls in sides.items():
-        key, faults, times = best(problem, calls)
-        row[side] = {"best": key, "faults": faults, "tried": len(calls), "ms": times}
-        if key:
-            chosen[side] = calls[key][1]
+        found, faults, times = best(problem, calls, until)
+        row[side] = {"faults": faults, "tried": len(calls), "ms": times}
+        if found:
+            row[side]["best"] = found.name
+            chosen[side] = calls[found]
     row["ours"]["refused"] = refused
-    row["right"] = not row["ours"]["faults"] and not refused
+    # a candidate that needs more shared memory than there is counts for neither side
+    wrongs = [f for f in row["ours"]["faults"].values() if "OutOfResources" not in f]
+    row["right"] = bool(row["ours"]["ms"]) and not wrongs and not refused
     if len(chosen) < 2:
         return row
-    rounds: dict[str, list[float]] = {side: [] for side in chosen}
-    for _ in range(ROUNDS):
-        for side, call in chosen.items():
-            rounds[side].append(milliseconds(call))
+    graphs = {side: recorded(call) for side, call in chosen.items()}
+    rounds: dict[str, list[float]] = {side: [] for side in graphs}
+    for number in range(ROUNDS):
+        names = list(graphs)
+        for side in names if number % 2 else reversed(names):
+            rounds[side].append(milliseconds(graphs[side]))
     for side, values in rounds.items():
         row[side]["median_ms"] = statistics.median(values)
     row["ratio"] = row["ours"]["median_ms"] / row["triton"]["median_ms"]
     return row
 
 
+def kept(target: Path, commit: str) -> list[dict[str, Any]]:
+    """Return the rows of an earlier run of the same commit that have a ratio."""
+    if not target.exists():
+        return []
+    before = json.loads(target.read_text())
+    if before["commit"] != commit:
+        raise SystemExit(
+            f"{target} is of commit {before['commit']}, not {commit}; leave out "
+            "--resume"
+        )
+    return [row for row in before["rows"] if "ratio" in row]
+
+
 def main() -> None:
     """Run all, and write what there is after each problem."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", "--json", required=True)
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--out", "--json", required=True, type=Path)
     parser.add_argument("--commit", required=True)
     parser.add_argument("--deadline", type=float, default=500.0, help="seconds")
-    parser.add_argument("--kernels", default=",".join(CASES))
-    parser.add_argument("--workers", type=int, default=12)
+    parser.add_argument(
+        "--only", "--kernels", default=",".join(CASES), help="kernels, commas between"
+    )
+    parser.add_argument("--sizes", type=int, default=4, help="how many of the four")
+    parser.add_argument("--workers", type=int, default=14)
+    parser.add_argument("--resume", action="store_true")
     options = parser.parse_args()
+    names = [name for name in options.only.split(",") if name]
+    unknown = sorted(set(names) - set(CASES))
+    if unknown:
+        parser.error(f"no kernels {unknown}; there are {', '.join(CASES)}")
     started = time.time()
     until = started + options.deadline
     import triton
 
-    rows: list[dict[str, Any]] = []
-    result = {
+    rows = kept(options.out, options.commit) if options.resume else []
+    there = {(row["kernel"], tuple(row["size"])) for row in rows}
+    result: dict[str, Any] = {
         "commit": options.commit,
         "device": torch.cuda.get_device_name(),
         "torch": torch.__version__,
@@ -483,17 +597,21 @@ def main() -> None:
     }
     # every kernel at its first size before any at its second
     order = [
-        (name, at) for at in range(4) for name in options.kernels.split(",") if name
+        (name, at)
+        for at in range(options.sizes)
+        for name in names
+        if (name, CASES[name][1][at]) not in there
     ]
-    # assignments need no GPU: all of them at once, in the order they are wanted
-    pool = ProcessPoolExecutor(options.workers, mp_context=get_context("spawn"))
-    kernels: Kernels = {}
+    # compiling needs no GPU: all of it at once, in the order in which it is wanted
+    wanted: dict[Key, list[tuple[int, int]]] = {}
     for name, at in order:
-        _, sizes, tiles_of = CASES[name]
-        for tile in tiles_of(*sizes[at]):
-            for warps in WARPS:
-                if (name, tile, warps) not in kernels:
-                    kernels[name, tile, warps] = pool.submit(ours, name, tile, warps)
+        size = CASES[name][1][at]
+        for candidate in candidates(name, size):
+            wanted.setdefault((name, candidate), []).append(size)
+    pool = ProcessPoolExecutor(options.workers, mp_context=get_context("spawn"))
+    kernels: Kernels = {
+        key: pool.submit(prepared, *key, sizes) for key, sizes in wanted.items()
+    }
     for name, at in order:
         size = CASES[name][1][at]
         if time.time() > until:
@@ -501,16 +619,20 @@ def main() -> None:
             continue
         try:
             rows.append(measured(name, size, at < 2, until, kernels))
-        except Exception:
+        except Exception:  # said in the row
             fault = traceback.format_exc()[-1500:]
             rows.append({"kernel": name, "size": size, "error": fault})
         result["seconds"] = round(time.time() - started, 1)
         result["summary"] = summary(rows)
-        Path(options.out).write_text(json.dumps(result, indent=1) + "\n")
+        options.out.write_text(json.dumps(result, indent=1) + "\n")
         last = rows[-1]
-        print(name, size, last.get("ratio", last.get("error", "no ratio")), flush=True)
+        shown = last.get("ratio", last.get("error", "no ratio"))
+        print(f"{result['seconds']:6} s", name, size, shown, flush=True)
     pool.shutdown(wait=False, cancel_futures=True)
-    print(json.dumps(summary(rows), indent=1))
+    result["seconds"] = round(time.time() - started, 1)
+    result["summary"] = summary(rows)
+    options.out.write_text(json.dumps(result, indent=1) + "\n")
+    print(json.dumps(result["summary"], indent=1))
 
 
 def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
