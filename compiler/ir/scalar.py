@@ -7,6 +7,7 @@ and cast down, which rounds, after. Only identities that are exact for every val
 """
 
 import math
+from ctypes import c_float
 
 import torch
 
@@ -93,7 +94,9 @@ def constant(value: bool | int | float, dtype: str) -> Expression:
         return make("constant", (), dtype, bool(value))
     if kind == "float":
         rounded = float(value)
-        if dtype != "float64" and math.isfinite(rounded):
+        if dtype == "float32" and math.isfinite(rounded):
+            rounded = c_float(rounded).value
+        elif dtype != "float64" and math.isfinite(rounded):
             rounded = float(
                 torch.tensor(rounded, dtype=torch.float64).to(torch_type(dtype))
             )

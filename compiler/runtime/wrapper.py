@@ -164,6 +164,8 @@ class _Writer:
         self.launches = 0
         self.arrays: dict[str, Buffer] = {}
         self.taken: dict[str, str] = {}
+        self.words: set[str] = set()
+        self.devices: dict[str, torch.device] = {}
         self.constants = count()
         self.read = _read(schedule)
 
@@ -192,13 +194,11 @@ class _Writer:
             word = "".join(c if c.isalnum() or c == "_" else "_" for c in name)
             if not word.isidentifier() or keyword.iskeyword(word):
                 word = f"v_{word}"
-            while (
-                word in self.taken.values()
-                or word in self.names
-                or word in ("args", "status")
-            ):
+            reserved = ("args", "status")
+            while word in self.words or word in self.names or word in reserved:
                 word += "_"
             self.taken[name] = word
+            self.words.add(word)
         return self.taken[name]
 
     def _global(
@@ -208,11 +208,16 @@ class _Writer:
         word = "".join(c if c.isalnum() or c == "_" else "_" for c in name)
         if not word.isidentifier() or keyword.iskeyword(word):
             word = f"v_{word}"
-        while word in self.taken.values() or self.names.get(word, value) is not value:
+        while word in self.words or self.names.get(word, value) is not value:
             word += "_"
         self.names[word] = value
         self.recipes[word] = recipe or ("value", value)
         return word
+
+    def _device(self, name: str) -> str:
+        """Return the name of a device; all its uses share one value."""
+        found = self.devices.setdefault(name, torch.device(name))
+        return self._global(name.replace(":", "_"), found)
 
     def _runtime(self, name: str) -> str:
         """Return the name of one of :data:`RUNTIME`."""
@@ -328,9 +333,7 @@ class _Writer:
         if buffer.device == "cpu":
             make = self._runtime("empty_strided_cpu")
             return f"{make}({shape}, {strides}, {kind})"
-        device = self._global(
-            buffer.device.replace(":", "_"), torch.device(buffer.device)
-        )
+        device = self._device(buffer.device)
         make = self._runtime("empty_strided")
         return f"{make}({shape}, {strides}, dtype={kind}, device={device})"
 

@@ -1,5 +1,6 @@
 """Schedules made by hand, run by their generated functions."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -66,6 +67,15 @@ def test_a_kernel_writes_what_was_allocated() -> None:
     assert torch.equal(made.run(args)[0], torch.tensor([0.0, 2.0, 4.0]))
     assert args == [] and made.launches == 1
     assert "empty_strided_cpu((3,), (1,), float32)" in made.source
+
+
+def test_all_arrays_of_a_device_name_it_once() -> None:
+    arrays = [replace(array(f"y{n}", (n + 1,)), device="meta") for n in range(5)]
+    steps = tuple(map(Allocate, arrays))
+    made = wrapped(Schedule((), steps, tuple(one.name for one in arrays)))
+    assert [t.shape[0] for t in made.run([])] == [1, 2, 3, 4, 5]
+    assert made.source.count("device=meta)") == 5
+    assert [word for word in made.recipes if word.startswith("meta")] == ["meta"]
 
 
 def test_sizes_follow_from_arguments() -> None:
