@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from .confirm import confirmed, hole
 from .coverage import covered
 from .expressions import parse_expression
 from .finding import Finding, combined
+from .hazards import ordering, race_free
 from .memory_safety import CANDIDATE, bounds, wraps
 from .parameters import with_names
 from .poison import definedness, promises
@@ -29,7 +31,7 @@ from .preconditions import (
     weakest,
 )
 from .programs import digits, weights_of
-from .races import races, written_once
+from .races import written_once
 from .reference import agrees
 from .report import Report
 from .setting import AXES, Setting, assumed, memory_of, scalar_names, solved
@@ -40,7 +42,7 @@ CHECKS: dict[str, Obligation] = {
     "in_bounds": bounds,
     "no_wrap": wraps,
     "write_once": written_once,
-    "no_race": races,
+    "no_race": race_free,
     "coverage": covered,
     "no_poison": definedness,
     "alignment": promises,
@@ -211,6 +213,11 @@ def settled(setting: Setting, finding: Finding) -> Finding:
         return hole(setting, finding, finding.text.split()[3])
     if finding.verdict.reason != CANDIDATE:
         return finding
+    order = ordering(setting, finding)
+    if order:
+        return replace(
+            finding, verdict=Unknown(f"{order} may order the programs: not modelled")
+        )
     return confirmed(setting, finding)
 
 

@@ -28,11 +28,11 @@ CAPS: tuple[int | None, ...] = (8, 64, 512, 8192, 2**20, HELD, None)
 MOST_HELD = 1 << 37
 """Elements of one byte in the memory of an H200."""
 
-MOST_PROGRAMS = 65535
+MOST_LAUNCHED = 65535
 """Most programs along y and z that CUDA launches (programming guide, technical
 specifications); a launch of more fails, so no program of it runs."""
 
-UNLAUNCHED = f"it takes more than {MOST_PROGRAMS} programs along y or z"
+UNLAUNCHED = f"it takes more than {MOST_LAUNCHED} programs along y or z"
 
 MOST_LAUNCHES = 10
 MOST_PROGRAMS = 64
@@ -82,7 +82,7 @@ def smallest(
     """
     symbols = sizes_of(setting)
     launched = [
-        at_most(setting.grid[axis], constant(MOST_PROGRAMS))
+        at_most(setting.grid[axis], constant(MOST_LAUNCHED))
         for axis in AXES[1:]
         if setting.grid[axis].kind != "const"
     ]

@@ -69,14 +69,17 @@ def _asked(
     """Ask for each way to break a statement."""
     verdict: Verdict = Proved("z3")
     formulas: tuple[Term, ...] = ()
+    left = list(broken)
     for one in broken:
-        asked = (*reach, one)
-        answer = setting.ask(asked)
+        answer = setting.ask((*reach, one))
         if answer is False:
+            left.remove(one)
             continue
-        verdict, formulas = verdict_of(answer, setting.limit), asked
+        verdict = verdict_of(answer, setting.limit)
         if answer is not None:
             break
+    if left:
+        formulas = (*reach, disjoin(*left))
     return Finding(obligation, text, source, verdict, formulas)
 
 

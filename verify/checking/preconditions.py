@@ -180,9 +180,11 @@ def candidates(setting: Setting, failing: Sequence[Finding]) -> Iterator[Conditi
             yield Condition(f"{name} <= {limit}", at_most(term, constant(limit)))
     for name, term in local.items():
         for block in blocks:
-            if 1 < block <= 2**17:
+            multiple = multiple_of(term, block) if 1 < block <= 2**17 else term
+            quotient = multiple.args[-1] if multiple.kind == "mul" else multiple
+            if multiple is not term and not _is_empty(quotient):
                 text = f"{name} % {block} == 0"
-                yield Condition(text, solved={term: multiple_of(term, block)})
+                yield Condition(text, solved={term: multiple})
     for name, term in local.items():
         for other, value in local.items():
             if name < other:
@@ -200,6 +202,12 @@ def candidates(setting: Setting, failing: Sequence[Finding]) -> Iterator[Conditi
             yield Condition(f"{name} >= 0", at_most(ZERO, term))
         if "stride" in name.lower():
             yield Condition(f"{name} == 1", equal(term, constant(1)))
+
+
+def _is_empty(symbol: Term) -> bool:
+    """Whether a range has no number: its symbol is a vacuous assumption."""
+    low, high = symbol.low, symbol.high
+    return low is not None and high is not None and low > high
 
 
 def _constants(involved: set[Term]) -> set[int]:

@@ -52,7 +52,7 @@ def test_where_all_small_launches_are_fine_it_stays_open(
 def test_candidates_are_launches(settings: Make, copy_text: str) -> None:
     one = settings(copy_text)
     values = smallest(one, [equal(one.names["n"], constant(100))])
-    assert values is not None
+    assert isinstance(values, dict)
     candidate = candidate_of(one, values)
     assert candidate.scalars["n"] == 100 and candidate.sizes == {"x": 100, "y": 100}
     assert list(programs_of(candidate)) == [
@@ -75,6 +75,8 @@ def test_what_no_gpu_launches_refutes_nothing(settings: Make, copy_text: str) ->
     failing = next(f for f in bounds(one) if isinstance(f.verdict, Unknown))
     assert isinstance(confirmed(one, failing).verdict, Refuted)
     large = one.names["n"]
+    many = (*failing.formulas, at_most(constant(64 * 60000), large))
+    assert isinstance(confirmed(one, replace(failing, formulas=many)).verdict, Refuted)
     beyond = (*failing.formulas, at_most(constant(64 * 65535 + 1), large))
     found = confirmed(one, replace(failing, formulas=beyond)).verdict
     assert found == Unknown(UNLAUNCHED)

@@ -1,8 +1,12 @@
 # ruff: noqa: E501 - operations stand on one line
 from collections.abc import Callable
 
-from algebra.verdict import Unknown
-from verify.checking.arguments import Buffer, Scalar
+import triton
+import triton.language as tl
+
+from algebra.verdict import Refuted, Unknown
+from verify.checking.arguments import Argument, Buffer, Scalar
+from verify.checking.check import check
 from verify.checking.memory_safety import bounds
 from verify.checking.preconditions import (
     candidates,
@@ -64,3 +68,43 @@ def test_no_condition_is_made_up(settings: Make, copy_text: str) -> None:
     found = weakest(one, broken)
     assert found is None or not is_possible(under(one, found))
     assert list(candidates(one, broken))
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def split_sum(a, c, K, S, B: tl.constexpr):  # type: ignore[no-untyped-def]  # noqa: N803
+    part = tl.program_id(0)
+    total = tl.zeros((B,), tl.float32)
+    for k in range(part * B, K, S * B):
+        o = k + tl.arange(0, B)
+        total += tl.load(a + o, mask=o < K, other=0.0)
+    tl.store(c, tl.sum(total))
+
+
+def test_a_condition_that_no_size_meets_is_none() -> None:
+    args: dict[str, Argument] = {"a": Buffer("fp32", "K"), "c": Buffer("fp32", 1)}
+    args |= {"K": Scalar("i32", 1, 2**20), "S": Scalar("i32", 1, 64)}
+    report = check(split_sum, args, {"B": 128}, grid=("S",))
+    assert isinstance(report["write_once"], Refuted)
+    assert "% 128" not in (report.precondition or "")
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def rows(x, index, y, n, B: tl.constexpr):  # type: ignore[no-untyped-def]  # noqa: N803
+    o = tl.arange(0, B)
+    at = tl.load(index + tl.program_id(0)).to(tl.int64)
+    row = tl.load(x + at * n + o, mask=o < n)
+    tl.store(y + tl.program_id(0).to(tl.int64) * n + o, row, mask=o < n)
+
+
+def test_an_index_is_within_the_extent_that_it_counts() -> None:
+    args: dict[str, Argument] = {
+        "x": Buffer("fp32", ("many", "n")),
+        "index": Buffer("i32", "wanted"),
+        "y": Buffer("fp32", ("wanted", "n")),
+        "n": Scalar("i32", 1, 64),
+        "many": Scalar("i32", 1),
+        "wanted": Scalar("i32", 1),
+    }
+    report = check(rows, args, {"B": 64}, grid=("wanted",))
+    assert isinstance(report["in_bounds"], Refuted)
+    assert report.precondition == "0 <= index[:] < many"

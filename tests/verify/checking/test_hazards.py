@@ -1,0 +1,110 @@
+from typing import Any
+
+import pytest
+import triton
+import triton.language as tl
+
+from algebra.verdict import Proved, Refuted, Unknown, Verdict
+from verify.checking.arguments import Argument, Buffer, Scalar
+from verify.checking.check import check
+
+VECTOR = Buffer("fp32", 64)
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def there_and_back(x, y, BARRIER: tl.constexpr, BACK: tl.constexpr):  # type: ignore[no-untyped-def]  # noqa: N803
+    o = tl.arange(0, 64)
+    tl.store(x + o, 1.0)
+    if BARRIER == 1:
+        tl.debug_barrier()
+    if BARRIER == 2:
+        tl.store(y, tl.sum(tl.load(y + o)))
+    tl.store(y + o, tl.load(x + (63 - o if BACK else o)))
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def stored_twice(x, y, BARRIER: tl.constexpr, BACK: tl.constexpr):  # type: ignore[no-untyped-def]  # noqa: N803
+    o = tl.arange(0, 64)
+    tl.store(y + o, tl.load(x + o))
+    if BARRIER == 1:
+        tl.debug_barrier()
+    tl.store(y + (63 - o if BACK else o), 0.0)
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def spread(x, y, BARRIER: tl.constexpr, BACK: tl.constexpr):  # type: ignore[no-untyped-def]  # noqa: N803
+    o = tl.arange(0, 64)
+    tl.store(x + o, 1.0)
+    if BARRIER == 1:
+        tl.debug_barrier()
+    tl.store(y + o, tl.load(x + (3 if BACK else 64)) + o)
+
+
+def race(kernel: Any, barrier: int, back: bool) -> Verdict:
+    args: dict[str, Argument] = {"x": Buffer("fp32", 65), "y": VECTOR}
+    return check(kernel, args, {"BARRIER": barrier, "BACK": back})["no_race"]
+
+
+@pytest.mark.parametrize("kernel", [there_and_back, stored_twice, spread])
+def test_lanes_that_meet_need_a_barrier_between(kernel: Any) -> None:
+    verdict = race(kernel, 0, True)
+    assert isinstance(verdict, Unknown) and "no barrier between" in verdict.reason
+    assert isinstance(race(kernel, 1, True), Proved)
+    assert isinstance(race(kernel, 0, False), Proved)
+
+
+def test_a_reduction_is_a_meeting() -> None:
+    verdict = race(there_and_back, 2, True)
+    assert isinstance(verdict, Unknown) and "meet in y" in verdict.reason
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def locked(x, y, lock, LOCK: tl.constexpr):  # type: ignore[no-untyped-def]  # noqa: N803
+    o = tl.arange(0, 64)
+    v = tl.load(x + tl.program_id(0) * 64 + o)
+    if LOCK:
+        while tl.atomic_cas(lock, 0, 1) == 1:
+            pass
+    tl.store(y + o, tl.load(y + o) + v)
+    tl.debug_barrier()
+    tl.atomic_xchg(lock, 0)
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def last_one_sums(x, y, lock, LOCK: tl.constexpr):  # type: ignore[no-untyped-def]  # noqa: N803
+    i = tl.program_id(0)
+    tl.store(x + i, 1.0)
+    ticket = tl.num_programs(0) - 1
+    if LOCK:
+        ticket = tl.atomic_add(lock, 1)
+    if ticket == tl.num_programs(0) - 1:
+        tl.store(y + i, tl.load(x) + tl.load(x + tl.num_programs(0) - 1))
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def flagged(x, y, lock, LOCK: tl.constexpr):  # type: ignore[no-untyped-def]  # noqa: N803
+    i = tl.program_id(0)
+    if i == 0:
+        tl.store(x, 1.0)
+        tl.atomic_xchg(lock, 1)
+    else:
+        if LOCK:
+            while tl.load(lock, volatile=True) == 0:
+                pass
+        tl.store(y + i, tl.load(x))
+
+
+@pytest.mark.parametrize("kernel", [locked, last_one_sums, flagged])
+def test_programs_that_wait_for_each_other_are_no_race(kernel: Any) -> None:
+    args: dict[str, Argument] = {
+        "x": Buffer("fp32", "64*programs"),
+        "y": Buffer("fp32", "64*programs"),
+        "lock": Buffer("i32", 1, low=0, high=0),
+        "programs": Scalar("i32", 1, 1000),
+    }
+    bare, waits = (
+        check(kernel, args, {"LOCK": lock}, grid=("programs",))["no_race"]
+        for lock in (False, True)
+    )
+    assert isinstance(bare, Refuted)
+    assert isinstance(waits, Unknown) and "not modelled" in waits.reason
