@@ -216,6 +216,29 @@ def attention(n: int, heads: int) -> Problem:
     )
 
 
+def attention_fp8(n: int, heads: int) -> Problem:
+    """Attention forward in fp8 (e5m2), heads of 64.
+
+    Probabilities are rounded to two bits of mantissa, so each is off by at most 1/8.
+    """
+    kind = torch.float8_e5m2
+    q, k = (random(heads, n, 64, dtype=kind) for _ in range(2))
+    v = random(heads, 64, n, dtype=kind)
+    wide = [one.float().double() for one in (q, k, v)]
+    expected = torch.empty(heads, n, 64, device=DEVICE, dtype=torch.float64)
+    for head in range(heads):  # all heads at once would not fit
+        score = wide[0][head] @ wide[1][head].T / 8
+        expected[head] = score.softmax(1) @ wide[2][head].T
+    return Problem(
+        {"n": n, "heads": heads},
+        {"q": q, "k": k, "v": v, "o": empty(heads, n, 64, dtype=torch.float16)},
+        ("o",),
+        {"o": expected},
+        lambda tile: (n // tile[0], heads),
+        0.125,
+    )
+
+
 def int8_matmul(m: int, n: int) -> Problem:
     """fp16 by int8, K of 4096."""
     k = 4096
@@ -301,6 +324,11 @@ CASES: dict[str, tuple[Any, list[tuple[int, int]], Tiles]] = {
         [(4096, 32), (2048, 64), (1024, 96), (8192, 16)],
         lambda m, n: [(64, 64, 64), (128, 64, 64), (128, 128, 64)],
     ),
+    "attention_fp8": (
+        attention_fp8,
+        [(4096, 32), (2048, 64), (1024, 96), (8192, 16)],
+        lambda m, n: [(64, 64, 64), (128, 64, 64), (128, 128, 64)],
+    ),
     "int8_matmul": (
         int8_matmul,
         [(4096, 4096), (1024, 8192), (2048, 3072), (512, 11008)],
@@ -313,7 +341,7 @@ CASES: dict[str, tuple[Any, list[tuple[int, int]], Tiles]] = {
     ),
 }
 """Name -> problem, sizes (the first two were used while building), tiles to try."""
-PRODUCTS = ("attention", "int8_matmul", "mxfp4_matmul")
+PRODUCTS = ("attention", "attention_fp8", "int8_matmul", "mxfp4_matmul")
 WARPS = (2, 4, 8)
 STAGES = (2, 3, 4)
 """Slots of what loops copy ahead, on both sides."""

@@ -195,13 +195,21 @@ def reshaped_sum(rows: int = 16, outer: int = 16, inner: int = 32) -> TileGraph:
     return b.graph()
 
 
-def attention(rows: int = 64, columns: int = 64, width: int = 64) -> TileGraph:
-    """Attention forward of fp16, one head a program, the softmax as it goes."""
-    b = TileBuilder("attention")
+def attention(
+    rows: int = 64, columns: int = 64, width: int = 64, dtype: str = "float16"
+) -> TileGraph:
+    """Attention forward, one head a program, the softmax as it goes.
+
+    In fp8 the values are transposed: [heads, width, n]. Results are fp16.
+    """
+    turned = dtype != "float16"
+    b = TileBuilder("attention_fp8" if turned else "attention")
     n = b.size("n", divisible=64, typical=4096)
     heads = b.size("heads", typical=64)
-    for name in ("q", "k", "v", "o"):
-        b.buffer(name, "float16", [heads, n, width])
+    for name in ("q", "k"):
+        b.buffer(name, dtype, [heads, n, width])
+    b.buffer("v", dtype, [heads, width, n] if turned else [heads, n, width])
+    b.buffer("o", "float16", [heads, n, width])
     head = symbol("program1")
     here = add(program(0, rows), D0)
     scale = 1.4426950408889634 / math.sqrt(width)
@@ -215,7 +223,12 @@ def attention(rows: int = 64, columns: int = 64, width: int = 64) -> TileGraph:
         top, total, output = inside.arguments
         there = add(mul(inside.counter, columns), D0)
         k = b.load("k", [head, there, D1], [columns, width])
-        v = b.load("v", [head, there, D1], [columns, width])
+        if turned:
+            along = add(mul(inside.counter, columns), D1)
+            v = b.load("v", [head, D0, along], [width, columns])
+            v = b.transpose(v, [1, 0])
+        else:
+            v = b.load("v", [head, there, D1], [columns, width])
         zero = b.full([rows, columns], 0.0, "float32")
         score = b.apply("mul", b.dot(q, b.transpose(k, [1, 0]), zero), scale)
         higher = b.apply("maximum", top, b.reduce("maximum", score, 1))
@@ -224,12 +237,17 @@ def attention(rows: int = 64, columns: int = 64, width: int = 64) -> TileGraph:
         more = b.reduce("sum", power, 1)
         total = b.apply("add", b.apply("mul", total, shrink), more)
         output = b.apply("mul", output, b.expand_dims(shrink, 1))
-        output = b.dot(b.cast(power, "float16"), v, output)
+        output = b.dot(b.cast(power, dtype), v, output)
         inside.yields(higher, total, output)
     _, total, output = inside.results
     result = b.apply("truediv", output, b.expand_dims(total, 1))
     b.store("o", [head, here, D1], b.cast(result, "float16"))
     return b.graph()
+
+
+def attention_fp8(rows: int = 64, columns: int = 64, width: int = 64) -> TileGraph:
+    """Attention forward of fp8 (e5m2)."""
+    return attention(rows, columns, width, "float8_e5m2")
 
 
 def int8_matmul(rows: int = 64, columns: int = 64, inner: int = 64) -> TileGraph:
@@ -296,6 +314,7 @@ GRAPHS: Mapping[str, Callable[..., TileGraph]] = {
     "gather_rows": gather_rows,
     "reshaped_sum": reshaped_sum,
     "attention": attention,
+    "attention_fp8": attention_fp8,
     "int8_matmul": int8_matmul,
     "mxfp4_matmul": mxfp4_matmul,
 }

@@ -50,6 +50,7 @@ OTHER_SIZES = {
     "gather_rows": (32, 64, 64),
     "reshaped_sum": (8, 32, 16),
     "attention": (64, 128, 128),
+    "attention_fp8": (64, 128, 128),
     "int8_matmul": (64, 128, 64),
     "mxfp4_matmul": (64, 128, 128),
 }

@@ -174,6 +174,43 @@ def attention(
 
 
 @triton.jit
+def attention_fp8(
+    q,
+    k,
+    v,
+    o,
+    n,
+    heads,
+    rows: tl.constexpr,
+    columns: tl.constexpr,
+    width: tl.constexpr,
+):
+    """Attention forward of fp8 (e5m2), the values transposed."""
+    head = tl.program_id(1) * n * width
+    here = tl.program_id(0) * rows + tl.arange(0, rows)[:, None]
+    feature = tl.arange(0, width)
+    scale: tl.constexpr = 1.4426950408889634 / (width**0.5)
+    query = tl.load(q + head + here * width + feature[None, :])
+    top = tl.full([rows], -1e30, tl.float32)
+    total = tl.zeros([rows], tl.float32)
+    output = tl.zeros([rows, width], tl.float32)
+    for step in range(0, n // columns):
+        there = step * columns + tl.arange(0, columns)
+        key = tl.load(k + head + there[:, None] * width + feature[None, :])
+        value = tl.load(v + head + feature[:, None] * n + there[None, :])
+        score = tl.dot(query, tl.trans(key)) * scale
+        higher = tl.maximum(top, tl.max(score, 1))
+        power = tl.exp2(score - higher[:, None])
+        shrink = tl.exp2(top - higher)
+        total = total * shrink + tl.sum(power, 1)
+        output = output * shrink[:, None]
+        output = tl.dot(power.to(tl.float8e5), tl.trans(value), output)
+        top = higher
+    result = output / total[:, None]
+    tl.store(o + head + here * width + feature[None, :], result.to(tl.float16))
+
+
+@triton.jit
 def int8_matmul(
     a,
     w,
@@ -294,6 +331,12 @@ KERNELS: Mapping[str, Kernel] = {
     "attention": (
         attention,
         {**dict.fromkeys("qkvo", "*fp16"), "n": "i32", "heads": "i32"},
+        (*"qkvo", "n"),
+        ("rows", "columns", "width"),
+    ),
+    "attention_fp8": (
+        attention_fp8,
+        {**dict.fromkeys("qkv", "*fp8e5"), "o": "*fp16", "n": "i32", "heads": "i32"},
         (*"qkvo", "n"),
         ("rows", "columns", "width"),
     ),

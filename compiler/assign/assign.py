@@ -9,7 +9,7 @@ from algebra.layout import LinearLayout
 from compiler.cost import device
 from compiler.ir.expression import Expression
 from compiler.ir.scalar import bits
-from compiler.ir.tile import Step, Tile, TileGraph, TileLoop, results_of
+from compiler.ir.tile import Step, Tile, TileDot, TileGraph, TileLoop, results_of
 
 from .assignment import Assignment
 from .choices import Candidates, Choice, Threads, Wanted, key_of
@@ -185,13 +185,22 @@ class _Problem:
             width = max(8, bits(tile.dtype))
             machine = self.threads.device
             if dst is None:
-                found = memory_cost(src, tile.shape, width, machine)
+                number = self._factor(tile)
+                found = memory_cost(src, tile.shape, width, number, machine)
                 return self._true.setdefault(key, found)
             found = conversion_cost(src, dst, width, machine.name)
             if self.again.is_possible(tile):
                 found = min(found, self.again.cost(tile, dst))
             self._true[key] = found
         return self._true[key]
+
+    def _factor(self, tile: Tile) -> int:
+        """Return which factor of a product a tile is, which is read from memory."""
+        return next(
+            step.operands.index(tile)
+            for step in self.steps
+            if isinstance(step, TileDot) and tile in step.operands[:2]
+        )
 
     def assignment(
         self,

@@ -3,25 +3,33 @@
 mma (version 2) reads both factors from registers, in its fragments. wgmma (version 3)
 reads the second factor from shared memory, and the first from there or from registers.
 A factor in memory may come from registers in any layout: storing it costs what its bank
-conflicts cost, and all threads see it after a barrier.
+conflicts cost, and all threads see it after a barrier. Factors of 8 bits are read with
+neighbours along K next to each other in memory; of others, either way.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from algebra import bank_conflicts
+from algebra.bank_conflicts import shared_access
+from algebra.contiguity import largest_vectorisation
 from algebra.encodings import DotOperand, NvidiaMma, NvmmaShared
 from algebra.errors import LayoutError
 from algebra.layout import LinearLayout
 from compiler.cost import Device
 from compiler.cost.product import product_cost
+from compiler.ir.expression import NARROW_TYPES
 from compiler.ir.scalar import bits
 from compiler.ir.tile import TileDot
 
 from .laws import compact
 
-ACCUMULATED = (("float16", "float32"), ("bfloat16", "float32"))
+ACCUMULATED = tuple(
+    (factor, "float32") for factor in ("float16", "bfloat16", *NARROW_TYPES)
+)
 """Types of factors and result that wgmma is taken for."""
+DEPTH_BITS = 256
+"""Of one instruction along K [bits]."""
 RESIDENT_WARPS = 16
 
 
@@ -74,6 +82,8 @@ def _sizes(step: TileDot) -> tuple[int, int, int]:
 
 def _mma(step: TileDot, warp_bits: int) -> Iterator[DotChoice]:
     a, b, c = step.operands
+    if a.dtype in NARROW_TYPES:
+        return
     m, n, _ = _sizes(step)
     width = 32 // bits(a.dtype)
     cost = product_cost(_sizes(step), bits(a.dtype), "mma", 1 << warp_bits)
@@ -98,7 +108,8 @@ def _wgmma(step: TileDot, warp_bits: int) -> Iterator[DotChoice]:
     m, n, k = _sizes(step)
     if (a.dtype, c.dtype) not in ACCUMULATED or b.dtype != a.dtype:
         return
-    if warp_bits < 2 or m < 64 or n < 8 or k < 16:
+    depth, width = DEPTH_BITS // bits(a.dtype), 32 // bits(a.dtype)
+    if warp_bits < 2 or m < 64 or n < 8 or k < depth:
         return
     cost = product_cost((m, n, k), bits(a.dtype), "wgmma", 1 << warp_bits)
     for along_m in range(2, warp_bits + 1):
@@ -107,17 +118,31 @@ def _wgmma(step: TileDot, warp_bits: int) -> Iterator[DotChoice]:
         if warps[0] * 16 > m or columns < 8:
             continue
         parent = NvidiaMma(
-            version=(3, 0), warps_per_cta=warps, instr_shape=(16, columns, 16)
+            version=(3, 0), warps_per_cta=warps, instr_shape=(16, columns, depth)
         )
         result = parent.to_linear_layout(c.shape)
-        yield DotChoice((None, None, result), result, parent, 2, cost)
-        left = DotOperand(op_idx=0, parent=parent, k_width=2)
+        yield DotChoice((None, None, result), result, parent, width, cost)
+        left = DotOperand(op_idx=0, parent=parent, k_width=width)
         registers = left.to_linear_layout(a.shape)
-        yield DotChoice((registers, None, result), result, parent, 2, cost)
+        yield DotChoice((registers, None, result), result, parent, width, cost)
+
+
+def orientations(number: int, element_bits: int) -> tuple[bool, ...]:
+    """Return how a factor may lie in memory: rows (False) or columns (True) whole.
+
+    Args:
+        number: 0 or 1, the first or the second factor.
+        element_bits: Size of an element [bits].
+
+    Example:
+        >>> orientations(1, 16), orientations(1, 8)
+        ((False, True), (True,))
+    """
+    return (number == 1,) if element_bits == 8 else (False, True)
 
 
 def memory_of(
-    layout: LinearLayout, shape: tuple[int, ...], element_bits: int
+    layout: LinearLayout, shape: tuple[int, ...], element_bits: int, number: int
 ) -> tuple[NvmmaShared, int]:
     """Return where to store a factor, and the wavefronts that this takes a warp.
 
@@ -128,11 +153,11 @@ def memory_of(
         layout: Of the factor in registers.
         shape: Of the factor [elements].
         element_bits: Size of an element [bits].
+        number: Which factor it is, 0 or 1.
     """
     best: tuple[NvmmaShared, int] | None = None
     held = compact(layout)
-    words = max(1, (1 << held.in_bits[0]) * element_bits // 32)
-    for turned in (False, True):
+    for turned in orientations(number, element_bits):
         line = shape[0 if turned else -1] * element_bits // 8
         width = next((w for w in (128, 64, 32) if line % w == 0), 0)
         found = NvmmaShared(
@@ -141,22 +166,31 @@ def memory_of(
             rank=2,
             transposed=turned,
         )
+        lies = found.to_linear_layout(shape)
         try:
-            extra = bank_conflicts(held, found.to_linear_layout(shape), element_bits)
+            extra = bank_conflicts(held, lies, element_bits)
+            access = shared_access(held, lies)
+            together = largest_vectorisation(access, element_bits).elements
         except LayoutError:
-            extra = 7
-        wavefronts = words * (1 + extra)
+            extra, together = 7, 1
+        words = max(1, together * element_bits // 32)
+        wavefronts = (1 << held.in_bits[0]) // together * words * (1 + extra)
         if best is None or wavefronts < best[1]:
             best = found, wavefronts
-    assert best is not None, "two are tried"
+    assert best is not None, "one at least is tried"
     return best
 
 
 def memory_cost(
-    layout: LinearLayout, shape: tuple[int, ...], element_bits: int, device: Device
+    layout: LinearLayout,
+    shape: tuple[int, ...],
+    element_bits: int,
+    number: int,
+    device: Device,
 ) -> float:
     """Return what storing a factor to memory takes [cycles]."""
-    wavefronts = memory_of(layout, shape, element_bits)[1]
-    waits = device.latency("pass") + device.latency("bar.sync")
-    barrier = 2 * device.cycles("bar.sync")
+    wavefronts = memory_of(layout, shape, element_bits, number)[1]
+    # a fence before the product reads memory is taken for a third barrier
+    waits = device.latency("pass") + 2 * device.latency("bar.sync")
+    barrier = 3 * device.cycles("bar.sync")
     return wavefronts * device.cycles("wavefronts") + barrier + waits / RESIDENT_WARPS

@@ -266,6 +266,10 @@ def by_element(layout: LinearLayout, value: torch.Tensor, name: str) -> torch.Te
     Raises:
         SimulationError: copies differ.
     """
+    if value.dtype.is_floating_point and value.dtype.itemsize == 1:
+        # such numbers are moved as bytes
+        moved = by_element(layout, value.view(torch.uint8), name)
+        return moved.view(value.dtype)
     elements = elements_of(layout)
     found = torch.zeros(1 << sum(layout.out_bits), dtype=value.dtype)
     found[elements] = value

@@ -31,6 +31,9 @@ VALUE_TYPES = (
 )
 """Types of values, by torch's names."""
 
+NARROW_TYPES = ("float8_e4m3fn", "float8_e5m2")
+"""Types that tiles are stored and multiplied in, and nothing else is done with."""
+
 
 @dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
 class Expression:

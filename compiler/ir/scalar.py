@@ -11,7 +11,7 @@ from ctypes import c_float
 
 import torch
 
-from .expression import INDEX, VALUE_TYPES, Expression, make
+from .expression import INDEX, NARROW_TYPES, VALUE_TYPES, Expression, make
 from .index import Index, constant_value, index
 from .operations import OPERATIONS, type_class
 
@@ -42,6 +42,7 @@ _ON_BOTH = (
 )
 _BITS = {
     "bool": 8,
+    **dict.fromkeys(NARROW_TYPES, 8),
     "uint8": 8,
     "int8": 8,
     "int16": 16,
@@ -204,8 +205,10 @@ def widens(narrow: str, wide: str) -> bool:
     """
     if narrow == wide or narrow == "bool":
         return True
-    if wide == "bool":
+    if wide == "bool" or wide in NARROW_TYPES:
         return False
+    if narrow in NARROW_TYPES:
+        return wide in ("float32", "float64")
     kinds = type_class(narrow), type_class(wide)
     if kinds == ("float", "float"):
         return wide == "float64" or (narrow in HALF_TYPES and wide not in HALF_TYPES)
@@ -264,7 +267,7 @@ def apply(op: str, *operands: Expression) -> Expression:
 
 
 def _value(dtype: str) -> str:
-    if dtype not in VALUE_TYPES:
+    if dtype not in VALUE_TYPES and dtype not in NARROW_TYPES:
         raise TypeError(f"needed a value type, got dtype={dtype}")
     return dtype
 
@@ -274,7 +277,8 @@ def _supported(op: str, dtype: str) -> None:
     if kind == "bool":
         good = op in _ON_BOOL
     elif kind == "float":
-        good = dtype not in HALF_TYPES and op not in _ON_INTEGERS
+        stored = dtype in HALF_TYPES or dtype in NARROW_TYPES
+        good = not stored and op not in _ON_INTEGERS
     else:
         good = op in _ON_INTEGERS or op in _ON_BOTH
     if not good:

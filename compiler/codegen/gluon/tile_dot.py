@@ -83,7 +83,7 @@ def _in_memory(printer: FilePrinter, step: TileDot, number: int) -> str:
     name = printer.fresh(f"{tile.name}_m")
     printer.add(f"{name} = {printer.read(step, number)}")
     to_tensor(printer, name, layout)
-    memory = shared_layout(layout, tile.shape, bits(tile.dtype))
+    memory = shared_layout(layout, tile.shape, bits(tile.dtype), number)
     kind = TYPES[tile.dtype]
     printer.add(
         f"{name}_s = gl.allocate_shared_memory({kind}, {list(tile.shape)}, {memory})",
@@ -100,10 +100,10 @@ def hoist(printer: FilePrinter, step: TileDot, number: int) -> None:
 
 
 def shared_layout(
-    layout: LinearLayout, shape: tuple[int, ...], element_bits: int
+    layout: LinearLayout, shape: tuple[int, ...], element_bits: int, number: int
 ) -> str:
     """Return the memory of a factor as Gluon spells it."""
-    found, _ = memory_of(layout, shape, element_bits)
+    found, _ = memory_of(layout, shape, element_bits, number)
     return (
         f"gl.NVMMASharedLayout({found.swizzle_byte_width}, {element_bits}, 2, "
         f"transposed={found.transposed})"

@@ -380,6 +380,8 @@ _TRITON: Mapping[str, str] = {
     "int16": "i16",
     "int32": "i32",
     "int64": "i64",
+    "float8_e4m3fn": "fp8e4nv",
+    "float8_e5m2": "fp8e5",
     "float16": "fp16",
     "bfloat16": "bf16",
     "float32": "fp32",

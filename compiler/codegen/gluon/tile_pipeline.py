@@ -14,6 +14,7 @@ from algebra.errors import UnsupportedLayoutError
 from algebra.layout import LinearLayout
 from algebra.verdict import Proved
 from compiler.assign.access import access_of, position
+from compiler.assign.dot import orientations
 from compiler.assign.pipeline import (
     Barrier,
     Commit,
@@ -101,7 +102,10 @@ def _way(printer: FilePrinter, load: TileLoad) -> tuple[TileView, ...] | None:
             (tile,) = results_of(step)
         elif isinstance(step, TileDot) and number < 2:
             reads = choice_of(printer, step).operands[number] is None
-            return tuple(views) if reads else None
+            axis = access_of(printer.graph, load).axis
+            turned = (axis == 0) != bool(len(views) % 2)
+            legal = turned in orientations(number, bits(tile.dtype))
+            return tuple(views) if reads and legal else None
         else:
             return None
 

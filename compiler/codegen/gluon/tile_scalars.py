@@ -18,6 +18,8 @@ TYPES: Mapping[str, str] = {
     "int16": "gl.int16",
     "int32": "gl.int32",
     "int64": "gl.int64",
+    "float8_e4m3fn": "gl.float8e4nv",
+    "float8_e5m2": "gl.float8e5",
     "float16": "gl.float16",
     "bfloat16": "gl.bfloat16",
     "float32": "gl.float32",

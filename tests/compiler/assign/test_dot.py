@@ -80,6 +80,47 @@ def test_wgmma_is_chosen_and_proved() -> None:
 def test_memory_is_turned_as_registers_are() -> None:
     rows = layout_of([64, 64], [64, 128, 256], [512, 1024, 2048, 1, 2], [4, 8])
     columns = layout_of([64, 64], [1, 2, 4], [8, 16, 32, 64, 128], [256, 512])
-    assert not memory_of(rows, (64, 64), 16)[0].transposed
-    assert memory_of(columns, (64, 64), 16)[0].transposed
-    assert memory_cost(rows, (64, 64), 16, MACHINE) > 0
+    assert not memory_of(rows, (64, 64), 16, 1)[0].transposed
+    assert memory_of(columns, (64, 64), 16, 1)[0].transposed
+    assert memory_cost(rows, (64, 64), 16, 1, MACHINE) > 0
+
+
+def eight_bits(turned: bool) -> TileGraph:
+    """A product of e5m2 whose second factor is contiguous along K, or is not."""
+    kind = "float8_e5m2"
+    b = TileBuilder("product")
+    at = [coordinate(0), coordinate(1)]
+    b.buffer("a", kind, [64, 64])
+    b.buffer("b", kind, [32, 64] if turned else [64, 32])
+    b.buffer("c", "float32", [64, 32])
+    left = b.load("a", at, [64, 64])
+    right = b.load("b", at, [32, 64] if turned else [64, 32])
+    right = b.transpose(right, [1, 0]) if turned else right
+    b.store("c", at, b.dot(left, right, b.full([64, 32], 0.0, "float32")))
+    return b.graph()
+
+
+def test_factors_of_8_bits_lie_along_k() -> None:
+    for turned in (False, True):
+        graph = eight_bits(turned)
+        given = assign(graph)
+        assert isinstance(given.prove(), Proved)
+        step = next(o for o in graph.operators if isinstance(o, TileDot))
+        assert {c.instruction for c in dot_choices(step, 2, MACHINE)} == {"wgmma"}
+        assert dot_choices(step, 2, MACHINE)[0].parent.instr_shape == (16, 32, 32)
+        right = given.wanted[step, 1]
+        assert memory_of(right, (64, 32), 8, 1)[0].transposed
+        generator = torch.Generator().manual_seed(0)
+        memory = {
+            "a": torch.randn(4096, generator=generator).to(torch.float8_e5m2),
+            "b": torch.randn(2048, generator=generator).to(torch.float8_e5m2),
+            "c": torch.full((2048,), float("nan")),
+        }
+        expected = {name: value.clone() for name, value in memory.items()}
+        run_tiles(graph, expected, {})
+        simulate(given, memory, {})
+        assert torch.equal(memory["c"], expected["c"])
+        a = memory["a"].float().reshape(64, 64)
+        b = memory["b"].float().reshape((32, 64) if turned else (64, 32))
+        exact = a.double() @ (b.T if turned else b).double()
+        torch.testing.assert_close(memory["c"].reshape(64, 32), exact.float())

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compiler.ir import index
-from compiler.ir.expression import VALUE_TYPES
+from compiler.ir.expression import NARROW_TYPES, VALUE_TYPES
 from compiler.ir.points import Points
 from compiler.ir.scalar import (
     HALF_TYPES,
@@ -116,3 +116,16 @@ def test_an_index_becomes_a_value_of_its_type() -> None:
     points = Points([index.digit("i")], [9], {}, {})
     assert points.tensor(wide).tolist() == [i * 2**30 for i in range(9)]
     assert value_of(from_index(300, "uint8")) == 44
+
+
+@pytest.mark.parametrize("narrow", NARROW_TYPES)
+def test_eight_bit_floats_are_stored_and_not_computed_in(narrow: str) -> None:
+    x = load("x", (0,), narrow)
+    assert cast(cast(x, "float32"), narrow) is x
+    wide = load("y", (0,), "float16")
+    assert cast(cast(wide, narrow), "float16") is not wide
+    assert not widens("int8", narrow) and not widens(narrow, "float16")
+    with pytest.raises(TypeError, match="cast first"):
+        apply("add", x, x)
+    with pytest.raises(ValueError, match="float8"):
+        type_name(torch_type(narrow))

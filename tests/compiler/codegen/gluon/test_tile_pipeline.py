@@ -61,6 +61,21 @@ def test_what_is_computed_is_not_copied() -> None:
 
 
 @pytest.mark.parametrize("transposed", [False, True])
+def test_factors_of_8_bits_are_copied_where_they_lie_along_k(transposed: bool) -> None:
+    graph = matmul(transposed, "float8_e5m2")
+    printer = FilePrinter(assign(graph), 3)
+    found = [stream.load.buffer for stream in streams_of(printer, loop_of(graph))]
+    assert found == (["a", "b"] if transposed else ["a"])
+    if transposed:
+        kernel = tile_kernel(assign(graph), 3)
+        function = getattr(load_module(kernel.text), kernel.name)
+        compiled = compile_gluon(
+            function, kernel.parameters, {}, aligned=list(kernel.parameters)
+        )
+        assert ".f32.e5m2.e5m2" in compiled.asm["ptx"]
+
+
+@pytest.mark.parametrize("transposed", [False, True])
 def test_ptx_waits_meets_copies_and_multiplies_in_order(transposed: bool) -> None:
     kernel = tile_kernel(assign(matmul(transposed)), 3)
     function = getattr(load_module(kernel.text), kernel.name)
