@@ -9,7 +9,7 @@ from typing import Any
 
 from torch import fx
 
-from compiler.frontend import Validator, compile_captured
+from compiler.frontend import Validator, collector_paused, compile_captured
 from compiler.options import Options
 
 
@@ -40,7 +40,8 @@ def compile(
     if any("matrix_exp" in str(node.target) for node in graph.graph.nodes):
         import_module("manifolds.expm.rewrite")  # registers itself
     validator = _validator() if chosen.certify else None
-    return compile_captured(graph, example_inputs, chosen, validator)
+    with collector_paused():
+        return compile_captured(graph, example_inputs, chosen, validator)
 
 
 def _validator() -> Validator | None:

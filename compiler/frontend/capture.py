@@ -10,6 +10,7 @@ from compiler.lower import decompositions
 from compiler.options import Options
 from compiler.torch_api import differentiate, is_capture_control, mutated_inputs, unseen
 
+from .collector import collector_paused
 from .frozen import compile_frozen
 from .graph import compile_graph, report_fallback
 from .identities import without_identities
@@ -53,7 +54,8 @@ def compile_captured(
             nonlocal mutated
             if name != "backward":
                 mutated = mutated_inputs()
-            return compile_graph(inner, inputs, options, validator, name=name)
+            with collector_paused():
+                return compile_graph(inner, inputs, options, validator, name=name)
 
         return compiler
 
