@@ -42,7 +42,7 @@ from benchmarks.ttir_liger import commit, examine, line_of, summary
 from verify.launches import Recording, recorded
 from verify.launches.generalise import by_kernel
 
-SIZES = ((6, 500), (7, 503), (10, 509), (6, 509), (10, 500))
+SIZES = ((6, 500), (7, 503), (10, 509), (6, 509), (10, 500), (9, 1500))
 """Rows and columns of the recordings; a kernel needs two with the same constants."""
 
 Case = Callable[[Any, int, int], object]

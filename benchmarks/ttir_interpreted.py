@@ -19,17 +19,22 @@ import triton
 import triton.language as tl
 from triton.runtime import interpreter as triton_interpreter
 
+from compiler.triton_api import _InterpretedMath
 from verify.checking.arguments import Argument, Buffer, Scalar, dtype_name
 from verify.checking.expressions import parse_expression
 from verify.checking.finding import Counterexample
 from verify.checking.setting import scalar_names
 from verify.symbolic.walk import symbols_of, value_at
 
+EXTRA = "triton.language.extra"
+
 SPACING = 1 << 48
 """Bytes between buffers: an offset that wraps in 32 bits stays nearest to its own."""
 
+WHAT_ELSE = "NaN or 77"
 MOST_ACCESSES = 20_000
 MOST_PROGRAMS = 4096
+MOST_TOUCHED = 1 << 20
 
 Array = Any
 
@@ -89,29 +94,40 @@ class Notes:
     def place(self, address: int) -> tuple[Held, int]:
         """Return the buffer that is nearest to an address, and the offset in it."""
         signed = address if address < 1 << 63 else address - (1 << 64)
-        one = min(self.held, key=lambda h: abs(signed - h.base))
+        index = (signed + SPACING // 2) // SPACING - 1
+        one = self.held[min(max(index, 0), len(self.held) - 1)]
         return one, (signed - one.base) // one.bytes
 
-    def note(self, kind: str, addresses: Array, mask: Array) -> list[int]:
-        """Note an access; return the live addresses."""
+    def note(self, kind: str, addresses: Array, mask: Array) -> None:
+        """Note an access."""
         self.accesses += 1
         if self.accesses > MOST_ACCESSES:
             raise NotRunError(f"more than {MOST_ACCESSES} accesses")
-        flat = np.broadcast_to(addresses, np.shape(addresses))[
-            np.broadcast_to(mask, np.shape(addresses)).astype(bool)
-        ]
-        live = [int(a) for a in np.ravel(flat)]
+        flat = addresses[np.broadcast_to(mask, np.shape(addresses)).astype(bool)]
+        live = np.ravel(flat)
         self.live.append(len(live))
-        once: set[int] = set()
-        for address in live:
-            one, offset = self.place(address)
-            if not 0 <= offset < one.size:
-                self.outside.append((kind, one.name, offset))
-            self.touched.setdefault((self.program, kind, one.name), set()).add(offset)
-            if kind == "store" and address in once:
-                self.repeated.append((one.name, offset))
-            once.add(address)
-        return live
+        if kind == "store" and len(np.unique(live)) < len(live):
+            values, counts = np.unique(live, return_counts=True)
+            one, offset = self.place(int(values[counts > 1][0]))
+            self.repeated.append((one.name, offset))
+        indices = (live + np.uint64(SPACING // 2)) >> np.uint64(48)
+        for index in np.unique(indices):
+            some = live[indices == index]
+            one, _ = self.place(int(some[0]))
+            signed = some.view(np.int64)
+            offsets = (signed - np.int64(one.base)) // one.bytes
+            for offset in offsets[(offsets < 0) | (offsets >= one.size)][:1]:
+                self.outside.append((kind, one.name, int(offset)))
+            seen = self.touched.setdefault((self.program, kind, one.name), set())
+            if len(seen) < MOST_TOUCHED:
+                seen.update(offsets.tolist())
+
+    def values(self, addresses: Array) -> Array:
+        """Return what addresses hold, as objects."""
+        found = np.empty(len(addresses), dtype=object)
+        for index, address in enumerate(addresses.tolist()):
+            found[index] = self.value(address)
+        return found
 
     def value(self, address: int) -> Any:
         """Return what an address holds."""
@@ -219,7 +235,7 @@ def confirmed(
                     held, at = notes.place(place)
                     return (
                         f"{held.name}[{at}] is {a} where masked-off lanes load 0, "
-                        f"{b} where they load 77"
+                        f"{b} where they load {WHAT_ELSE}"
                     )
     if obligation == "alignment" and notes.claims:
         return notes.claims[0]
@@ -375,7 +391,8 @@ def _interpretable(kernel: Any, known: dict[int, Any]) -> Any:
     if id(kernel) in known:
         return known[id(kernel)]
     fn = kernel.fn
-    space = dict(fn.__globals__)
+    # the interpreter patches these two where it finds them
+    space = {"_language": tl, "_core": tl.core, **fn.__globals__}
     copy = types.FunctionType(
         fn.__code__, space, fn.__name__, fn.__defaults__, fn.__closure__
     )
@@ -385,6 +402,8 @@ def _interpretable(kernel: Any, known: dict[int, Any]) -> Any:
         value = space.get(name)
         if _is_jitted(value):
             space[name] = _interpretable(value, known)
+        elif str(getattr(value, "__module__", "")).startswith(EXTRA):
+            space[name] = getattr(_InterpretedMath(), name)
         elif isinstance(value, types.ModuleType) and not _is_tritons(value.__name__):
             space[name] = _module(value, _named(fn.__code__), known)
     return found
@@ -408,6 +427,7 @@ def _standard(known: dict[int, Any]) -> None:
         for name, value in list(vars(owner).items()):
             if _is_jitted(value):
                 setattr(owner, name, _interpretable(value, known))
+    tl.dtype.value = property(lambda self: self)  # as a constexpr has it
     for name, value in list(vars(tl.tensor).items()):
         if _is_jitted(value):
             function = _interpretable(value, known)
@@ -445,12 +465,16 @@ def _noting(notes: Notes) -> Iterator[None]:
         element = ptrs.get_element_ty()
         notes.note("load", ptrs.data, mask.data)
         where = np.broadcast_to(mask.data, np.shape(ptrs.data)).astype(bool)
-        found = np.full(np.shape(ptrs.data), notes.masked).astype(kind_of(element))
+        kind = np.dtype(kind_of(element))
+        is_float = notes.masked and np.issubdtype(kind, np.floating)
+        filler = float("nan") if is_float else notes.masked
+        found = np.full(np.shape(ptrs.data), filler).astype(kind)
         if other is not None:
             found = np.array(np.broadcast_to(other.data, found.shape))
-        for place in np.argwhere(where):
-            at = tuple(place)
-            found[at] = np.asarray(notes.value(int(ptrs.data[at]))).astype(found.dtype)
+        held = notes.values(ptrs.data[where])
+        if np.issubdtype(found.dtype, np.integer):
+            held = np.asarray([_wrapping(v, found.dtype) for v in held], object)
+        found[where] = held.astype(found.dtype)
         return handle_of(found, element)
 
     def store(self: Any, ptrs: Any, value: Any, mask: Any, *rest: Any) -> None:
@@ -501,6 +525,15 @@ def _noting(notes: Notes) -> Iterator[None]:
     finally:
         for (owner, name), function in given.items():
             setattr(owner, name, function)
+
+
+def _wrapping(value: Any, kind: Any) -> int:
+    """Return an integer as a machine integer of a type holds it."""
+    bits = np.dtype(kind).itemsize * 8
+    low = int(value) & ((1 << bits) - 1)
+    is_signed = bool(np.issubdtype(kind, np.signedinteger))
+    is_negative = is_signed and low >= 1 << (bits - 1)
+    return low - (1 << bits) if is_negative else low
 
 
 def _is_broken(data: Array, width: int) -> bool:

@@ -25,6 +25,9 @@ CAPS: tuple[int | None, ...] = (8, 64, 512, 8192, 2**20, HELD, None)
 """Largest sizes that are tried, smallest first: a small launch is easier to read.
 ``HELD``: any sizes whose buffers fit a GPU's memory; last, any at all."""
 
+LARGEST = 1 << 31
+"""Largest integer that a buffer holds, where that is enough."""
+
 MOST_HELD = 1 << 37
 """Elements of one byte in the memory of an H200."""
 
@@ -32,7 +35,9 @@ MOST_LAUNCHED = 65535
 """Most programs along y and z that CUDA launches (programming guide, technical
 specifications); a launch of more fails, so no program of it runs."""
 
-UNLAUNCHED = f"it takes more than {MOST_LAUNCHED} programs along y or z"
+UNLAUNCHED = (
+    f"it takes a divisor that is zero, or over {MOST_LAUNCHED} programs along y or z"
+)
 
 MOST_LAUNCHES = 10
 MOST_PROGRAMS = 64
@@ -91,11 +96,21 @@ def smallest(
         for memory in setting.memories.values()
         if memory.size.kind != "const"
     ]
+    # an index that is out of any reach wraps with its address: it breaks nothing
+    held += [
+        bound
+        for node in dict.fromkeys(n for f in formulas for n in nodes_of(f))
+        if node.kind == "read" and node.sort == INT
+        for bound in (
+            at_most(constant(-LARGEST), node),
+            at_most(node, constant(LARGEST)),
+        )
+    ]
     answer: dict[Term, int | bool] | bool | None = None
     for cap in CAPS:
-        limits = held if cap == HELD else []
+        limits = [] if cap is None else held
         if cap not in (None, HELD):
-            limits = [
+            limits = held + [
                 at_most(s, constant(cap))
                 for s in symbols
                 if s.low is None or s.low < cap
@@ -105,6 +120,17 @@ def smallest(
         if isinstance(answer, dict):
             return answer
     return answer
+
+
+def nonzero(formulas: Sequence[Term]) -> list[Term]:
+    """Return that no divisor is zero: what comes out then is no machine's."""
+    found = dict.fromkeys(
+        node.args[1]
+        for formula in formulas
+        for node in nodes_of(formula)
+        if node.kind in ("div", "mod")
+    )
+    return [invert(equal(divisor, constant(0))) for divisor in found]
 
 
 def sizes_of(setting: Setting) -> list[Term]:
@@ -191,7 +217,8 @@ def run(
 
 def confirmed(setting: Setting, finding: Finding) -> Finding:
     """Return a finding with its candidate run: ``Refuted``, or ``Unknown`` still."""
-    values = smallest(setting, finding.formulas)
+    divisors = [] if finding.obligation == "no_wrap" else nonzero(finding.formulas)
+    values = smallest(setting, (*finding.formulas, *divisors))
     if values is False:
         return replace(finding, verdict=Unknown(UNLAUNCHED))
     if not isinstance(values, dict):
@@ -288,8 +315,9 @@ def _wrapped(setting: Setting, finding: Finding, candidate: Candidate) -> Found 
         run(setting, candidate, program, memory, exact)
         traces.append(memory.trace)
     for (line, machine), (_, exactly) in zip(*traces, strict=False):
-        if machine != exactly:
-            pairs = [p for p in zip(machine, exactly, strict=False) if p[0] != p[1]]
+        # offsets that differ by a multiple of 2**64 are one address
+        pairs = [p for p in zip(machine, exactly, strict=False) if _apart(*p)]
+        if pairs or len(machine) != len(exactly):
             seen, wanted = pairs[0] if pairs else (len(machine), len(exactly))
             what = "offset" if pairs else "number of live lanes"
             text = (
@@ -301,6 +329,10 @@ def _wrapped(setting: Setting, finding: Finding, candidate: Candidate) -> Found 
         text = f"run: {len(traces[0])} accesses, exact integers make {len(traces[1])}"
         return text, {}, [program]
     return None
+
+
+def _apart(one: int, other: int) -> bool:
+    return (one - other) % 2**64 != 0
 
 
 def _met(setting: Setting, finding: Finding, candidate: Candidate) -> Found | None:

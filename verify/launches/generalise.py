@@ -88,7 +88,7 @@ class Forms:
         """Return the symbols, and what is a little more or less."""
         found = [(name, value) for name, value in self.symbols.items()]
         for name, value in self.symbols.items():
-            for step in (1, -1, 2, -2):
+            for step in (1, -1, 2, -2, 3, -3, 4, -4):
                 sign = "+" if step > 0 else "-"
                 text = f"({name} {sign} {abs(step)})"
                 found.append((text, tuple(x + step for x in value)))
@@ -157,7 +157,7 @@ def generalised(first: Recording, second: Recording, *more: Recording) -> Statem
 
     Raises:
         ArgumentError: the first two are launches of different kernels, or of the same
-            one with other types.
+            one with other types; or a tensor has a negative stride.
     """
     _same_kernel(first, second)
     launches = (first, second, *(m for m in more if _fits(first, second, m)))
@@ -281,6 +281,12 @@ def _same_kernel(first: Recording, second: Recording) -> None:
         )
     for name, tensor in first.tensors.items():
         other = second.tensors.get(name)
+        if min(tensor.strides, default=0) < 0:
+            raise ArgumentError(
+                f"needed strides that are not negative, got {name}: {tensor}",
+                argument="first",
+                value=first,
+            )
         if other is None or (other.dtype, len(other.shape)) != (
             tensor.dtype,
             len(tensor.shape),

@@ -8,13 +8,23 @@ from verify.checking.confirm import (
     causes_of,
     confirmed,
     hole,
+    nonzero,
     programs_of,
     smallest,
 )
 from verify.checking.coverage import covered
 from verify.checking.memory_safety import bounds
 from verify.checking.setting import Setting
-from verify.symbolic.terms import at_most, constant, equal, opaque, read, symbol
+from verify.symbolic.terms import (
+    INT,
+    at_most,
+    constant,
+    equal,
+    mod,
+    opaque,
+    read,
+    symbol,
+)
 
 Make = Callable[..., Setting]
 
@@ -80,3 +90,21 @@ def test_what_no_gpu_launches_refutes_nothing(settings: Make, copy_text: str) ->
     beyond = (*failing.formulas, at_most(constant(64 * 65535 + 1), large))
     found = confirmed(one, replace(failing, formulas=beyond)).verdict
     assert found == Unknown(UNLAUNCHED)
+
+
+def test_what_only_a_zero_divisor_breaks_is_not_refuted(
+    settings: Make, copy_text: str
+) -> None:
+    one = settings(copy_text.replace("load %from, %mask", "load %from"))
+    failing = next(f for f in bounds(one) if isinstance(f.verdict, Unknown))
+    by_zero = equal(mod(one.names["n"], symbol("d", 0, 0)), constant(0))
+    assert nonzero([by_zero])
+    found = confirmed(one, replace(failing, formulas=(*failing.formulas, by_zero)))
+    assert found.verdict == Unknown(UNLAUNCHED)
+
+
+def test_an_index_is_small_where_that_is_enough(settings: Make, copy_text: str) -> None:
+    one = settings(copy_text)
+    index = read(INT, "x", 0, constant(0), -(2**63), 2**63 - 1)
+    values = smallest(one, [at_most(index, constant(-1))])
+    assert isinstance(values, dict) and -(2**31) <= values[index] < 0

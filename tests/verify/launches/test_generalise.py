@@ -108,3 +108,9 @@ def test_launches_that_do_not_fit_are_left_out() -> None:
     block = replace(launch(30, 900), constants={"BLOCK_SIZE": 1024})
     plain = generalised(launch(6, 500), launch(10, 509))
     assert generalised(launch(6, 500), launch(10, 509), other, types, block) == plain
+
+
+def test_negative_strides_are_refused() -> None:
+    flipped = Tensor("fp32", (6, 500), (500, -1), 64)
+    with pytest.raises(ArgumentError, match="not negative"):
+        generalised(replace(launch(6, 500), tensors={"x": flipped}), launch(10, 509))
