@@ -16,7 +16,7 @@ from compiler.mixed.fragments import (
     weight_order,
 )
 from compiler.mixed.tiling import Problem
-from compiler.mixed.upcast import zero_code
+from compiler.mixed.upcast import bit_places, zero_code
 from compiler.permuting.api import permute
 from compiler.permuting.nibbles import pack as pack_halves
 from compiler.permuting.nibbles import unpack as unpack_halves
@@ -68,7 +68,9 @@ class PackedWeight:
         problem = self.problem
         bits = problem.format.bits
         order = weight_order(bits, problem.group).index_map.invert()
-        data = self.weight.view(torch.uint8)
+        places = bit_places(problem.format, problem.target)
+        back = tuple(places.index(bit) for bit in range(len(places)))
+        data = move_bits(self.weight, back).view(torch.uint8)
         if bits == 4:
             data = unpack_halves(permute(data, order, element_bits=4))
         else:
@@ -145,11 +147,31 @@ def pack_weight(
         packed_zeros = _pack_scales(problem, _zeros(problem, zeros))
     return PackedWeight(
         problem,
-        data.view(torch.int32),
+        move_bits(data.view(torch.int32), bit_places(kind, problem.target)),
         _pack_scales(problem, stored),
         packed_zeros,
         float(alpha),
     )
+
+
+def move_bits(words: torch.Tensor, places: tuple[int, ...]) -> torch.Tensor:
+    """Move the bits of both halves of words.
+
+    Args:
+        words: int32.
+        places: Where bit i of a half goes, for each i of 16.
+
+    Example:
+        >>> moved = move_bits(torch.tensor([0x10002]), (1, 0, *range(2, 16)))
+        >>> hex(moved.item())
+        '0x20001'
+    """
+    if places == tuple(range(16)):
+        return words
+    found = torch.zeros_like(words)
+    for bit, place in enumerate(places):
+        found |= (words >> bit & 0x10001) << place
+    return found
 
 
 def _scale_map(problem: Problem) -> LinearLayout:

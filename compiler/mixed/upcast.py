@@ -7,11 +7,17 @@ unit in the last place is 1, and a subtraction, exact as well, leaves the intege
 (Both are well known; see e.g. the dequantisers of FasterTransformer and Marlin.)
 
 Each block also takes a number that is always 0, the *gate*, which the assembler cannot
-know. Shifts and masks are made from it, so nothing is done to a word before the gate is
+know. It is joined to the word first, so nothing is done to a word before the gate is
 there: the loads that were issued before it stay in front of all that waits for them.
 
+A multiprocessor of sm_90 does 64 logical operations or shifts a cycle, but 128 lanes of
+packed 16-bit arithmetic, and it can shift to the left by multiplying: so floats are
+brought to their places by left shifts where that is possible.
+
 Target register i takes the elements at positions i and i + n of the word, for n
-registers: the order that ``memory_order.derive`` assumes.
+registers: the order that ``memory_order.derive`` assumes. Sign and magnitude of a 4-bit
+float go to bits that are far apart; so its four bits are apart in the word too, as
+``bit_places`` says, and most codes need one shift and one mask.
 """
 
 from dataclasses import dataclass
@@ -47,6 +53,31 @@ class Upcast:
     constraints: str
     outputs: int
     takes_zeros: bool
+
+
+_FLOAT4_PLACES: Final = {
+    "bf16": (6, 7, 8, 15, 3, 4, 5, 12, 0, 1, 2, 13, 9, 10, 11, 14),
+    "fp16": (9, 10, 11, 15, 6, 7, 8, 12, 3, 4, 5, 13, 0, 1, 2, 14),
+}
+"""Found by trying all: 11 shifts and masks for four codes, and 15 where bits of a code
+are neighbours."""
+
+
+def bit_places(format: WeightFormat, target: str) -> tuple[int, ...]:
+    """Return where each bit of a half word's codes is, the first code's lowest first.
+
+    Both halves of a word are alike.
+
+    Example:
+        >>> from compiler.mixed.formats import FORMATS
+        >>> bit_places(FORMATS["int4"], "bf16") == tuple(range(16))
+        True
+        >>> bit_places(FORMATS["mxfp4"], "bf16")[:4]  # the first code
+        (6, 7, 8, 15)
+    """
+    if format.name in ("mxfp4", "nvfp4"):
+        return _FLOAT4_PLACES[target]
+    return tuple(range(16))
 
 
 def zero_code(target: str) -> int:
@@ -85,7 +116,7 @@ def upcast(format: WeightFormat, target: str, *, zeros: bool = False) -> Upcast:
     registers = 16 // format.bits
     word = registers * 2
     gate = word + (2 if zeros else 1)
-    lines = [f".reg .b32 t, u, v, z, s, w<{registers}>;"]
+    lines = [f".reg .b32 g, t, u, v, z, w<{registers}>;", "or.b32 g, $w, $g;"]
     for i in range(registers):
         if format.name == "int4":
             lines += _int4(i, target, f"${word + 1}" if zeros else "")
@@ -100,32 +131,20 @@ def upcast(format: WeightFormat, target: str, *, zeros: bool = False) -> Upcast:
     return Upcast("{ " + " ".join(lines) + " }", constraints, word, zeros)
 
 
-def _gated(value: int) -> str:
-    """Return a line that makes ``s`` a constant once the gate is there."""
-    return f"or.b32 s, $g, {value:#x};"
-
-
-def _shifted(register: int, bits: int) -> list[str]:
-    """Return lines that put a register's elements at the low end of ``t``'s halves."""
-    if register == 0:
-        return ["mov.b32 t, $w;"]
-    return [_gated(register * bits), "shr.u32 t, $w, s;"]
-
-
-def _raised(register: int, bits: int) -> list[str]:
-    """Return lines that put them at the high end."""
-    distance = 16 - bits - register * bits
+def _moved(to: str, distance: int) -> str:
+    """Return a line that shifts the word, to the left if ``distance`` is positive."""
     if distance == 0:
-        return ["mov.b32 t, $w;"]
-    return [_gated(distance), "shl.b32 t, $w, s;"]
+        return f"mov.b32 {to}, g;"
+    if distance > 0:
+        return f"shl.b32 {to}, g, {distance};"
+    return f"shr.u32 {to}, g, {-distance};"
 
 
 def _int4(register: int, target: str, zeros: str) -> list[str]:
     base = zero_code(target)
     lines = [
-        *_shifted(register, 4),
-        _gated(0x000F000F),
-        f"lop3.b32 w{register}, t, s, {base | base << 16:#x}, {_AND_OR};",
+        _moved("t", -4 * register),
+        f"lop3.b32 w{register}, t, 0x000F000F, {base | base << 16:#x}, {_AND_OR};",
     ]
     if zeros:
         # registers alternate between rows r and r + 8
@@ -138,21 +157,18 @@ def _int4(register: int, target: str, zeros: str) -> list[str]:
 
 
 def _int8(register: int, target: str) -> list[str]:
-    lines = _shifted(register, 8)
+    lines = [_moved("t", -8 * register)]
     if target == "bf16":
         # 128 + the low 7 bits, minus 128 or 256 by the sign: all in bf16's mantissa
         return [
             *lines,
-            _gated(0x007F007F),
-            f"lop3.b32 u, t, s, 0x43004300, {_AND_OR};",
-            _gated(0x00800080),
-            f"lop3.b32 v, t, s, 0x43004300, {_AND_OR};",
+            f"lop3.b32 u, t, 0x007F007F, 0x43004300, {_AND_OR};",
+            f"lop3.b32 v, t, 0x00800080, 0x43004300, {_AND_OR};",
             f"sub.bf16x2 w{register}, u, v;",
         ]
     return [
         *lines,
-        _gated(0x00FF00FF),
-        f"lop3.b32 u, t, s, 0x64806480, {_AND_XOR};",
+        f"lop3.b32 u, t, 0x00FF00FF, 0x64806480, {_AND_XOR};",
         "mov.b32 v, 0x64806480;",
         f"sub.f16x2 w{register}, u, v;",
     ]
@@ -172,23 +188,36 @@ _TARGET_FLOATS: Final = {"bf16": (8, 7), "fp16": (5, 10)}
 def _float(register: int, format: WeightFormat, target: str) -> list[str]:
     exponent, mantissa = _FLOATS[format.name]
     wide_exponent, wide_mantissa = _TARGET_FLOATS[target]
-    lines = _raised(register, format.bits)
+    # the sign at the top of ``t``'s halves, the magnitude in its place in ``u``
+    first = register * format.bits
+    places = bit_places(format, target)[first : first + format.bits]
+    top = 15 - places[-1]
     distance = wide_exponent - exponent
-    magnitude = ((1 << exponent + mantissa) - 1) << (wide_mantissa - mantissa)
+    low = wide_mantissa - mantissa
+    magnitude = ((1 << exponent + mantissa) - 1) << low
     if distance == 0:
         kept = 0x8000 | magnitude
-        return [*lines, _gated(kept | kept << 16), f"and.b32 w{register}, t, s;"]
+        return [
+            _moved("t", top),
+            f"and.b32 w{register}, t, {kept | kept << 16:#x};",
+        ]
     # an exponent e means 2 ** (e - bias): the same bits mean too little by the biases'
     # difference, which is a float of the wider type
     bias, wide_bias = (1 << exponent - 1) - 1, (1 << wide_exponent - 1) - 1
     factor = (wide_bias - bias + wide_bias) << wide_mantissa
     kind = _PACKED[target]
+    if low - places[0] == top:
+        kept = 0x8000 | magnitude
+        lines = [_moved("t", top), f"and.b32 u, t, {kept | kept << 16:#x};"]
+    else:
+        lines = [
+            _moved("t", top),
+            _moved("u", low - places[0]),
+            f"and.b32 u, u, {magnitude | magnitude << 16:#x};",
+            f"lop3.b32 u, t, 0x80008000, u, {_AND_OR};",
+        ]
     return [
         *lines,
-        _gated(distance),
-        "shr.u32 u, t, s;",
-        f"and.b32 u, u, {magnitude | magnitude << 16:#x};",
-        f"lop3.b32 u, t, 0x80008000, u, {_AND_OR};",
         f"mov.b32 v, {factor | factor << 16:#x};",
         f"mul.{kind} w{register}, u, v;",
     ]

@@ -294,8 +294,11 @@ class _Writer(Cut):
         )
         self._scales(stage)
         per_group = self.slabs // self.groups
-        # a single tile's products would wait for each other: two sums take turns
-        chains = 2 if tiling.row_tiles * tiling.rows == ROWS_OF_ONE else 1
+        # a single tile's products would wait for each other: two sums take turns, if
+        # there are enough of them to be worth an addition
+        products = per_group * (self.slab // 16)
+        alone = tiling.row_tiles * tiling.rows == ROWS_OF_ONE
+        chains = 2 if alone and products > 2 else 1
         for number in range(self.slabs):
             here = stage * self.slabs + number
             if number % (self.lead or self.slabs) == 0:

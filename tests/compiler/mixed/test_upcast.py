@@ -4,7 +4,8 @@ import torch
 
 from algebra.errors import UnsupportedLayoutError
 from compiler.mixed.formats import FORMATS
-from compiler.mixed.upcast import TARGETS, upcast, zero_code
+from compiler.mixed.pack import move_bits
+from compiler.mixed.upcast import TARGETS, bit_places, upcast, zero_code
 from verify.ptx.numeric import run_kernel
 
 DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
@@ -53,7 +54,8 @@ def test_every_code_in_every_position(name: str, target: str) -> None:
         codes = np.where(finite, codes, 0).astype(np.uint8)
     wide = codes.astype(np.uint32)
     words = sum(wide[:, i] << np.uint32(i * kind.bits) for i in range(per_word))
-    words = np.asarray(words, np.uint32)
+    natural = torch.from_numpy(np.asarray(words, np.uint32).view(np.int32))
+    words = move_bits(natural, bit_places(kind, target)).numpy().view(np.uint32)
     cast = upcast(kind, target)
     assert cast.outputs == per_word
     got = run(cast.text, per_word, words, words)
@@ -83,6 +85,12 @@ def test_zero_points(target: str) -> None:
             code = codes[:, register + 4 * pair].astype(int)
             due = code - points[:, register % 2].astype(int)
             assert (values[:, 2 * register + pair] == due).all()
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("name", FORMATS)
+def test_bits_have_a_place_each(name: str, target: str) -> None:
+    assert sorted(bit_places(FORMATS[name], target)) == list(range(16))
 
 
 def test_what_there_is_not() -> None:
