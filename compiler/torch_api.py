@@ -234,6 +234,37 @@ def is_fake(value: object) -> bool:
     return isinstance(value, FakeTensor)
 
 
+def fake_results_by(
+    target: OpOverload, correct: Callable[[Sequence[Any], Any], Any]
+) -> None:
+    """Let a function correct an operator's fake results, in this process, from now on.
+
+    Args:
+        target: The operator; one that has a rule of its own keeps it.
+        correct: Takes the arguments and the fake result, returns the right one.
+    """
+    from torch._subclasses import fake_impls, fake_tensor
+
+    def result(mode: Any, func: Any, *args: Any, **kwargs: Any) -> Any:
+        with fake_tensor.in_kernel_invocation_manager(mode):
+            meta = func(*args, **kwargs)
+        flat = pytree.tree_leaves((args, kwargs))
+        wrap: Any = mode.wrap_meta_outputs_with_default_device_logic
+        return correct(args, wrap(meta, func, flat, device=kwargs.get("device")))
+
+    if target not in fake_impls.op_implementations_dict:
+        fake_impls.register_op_impl(target)(result)
+        FakeTensorMode.cache_clear()
+
+
+def suggested_format(value: torch.Tensor) -> torch.memory_format:
+    """Return the memory format that a tensor's strides are like, as ATen decides."""
+    from torch._prims_common import suggest_memory_format
+
+    found: torch.memory_format = suggest_memory_format(value)
+    return found
+
+
 def fake_mode(values: Sequence[Any]) -> FakeTensorMode | None:
     """Return the mode that the fake tensors among the values belong to."""
     found: FakeTensorMode | None = detect_fake_mode(values)

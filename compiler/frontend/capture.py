@@ -7,6 +7,7 @@ from torch import fx
 
 from compiler.errors import CompileError
 from compiler.lower import decompositions
+from compiler.lower.eager_strides import correct_fake_strides
 from compiler.options import Options
 from compiler.torch_api import differentiate, is_capture_control, mutated_inputs, unseen
 
@@ -44,6 +45,7 @@ def compile_captured(
         OptionError: Gradients are needed, and ``options.freeze`` is on.
     """
     warm_up(example_inputs)
+    correct_fake_strides()
     without_identities(graph)
     if options.freeze:
         return compile_frozen(graph, example_inputs, options, validator)

@@ -15,6 +15,7 @@ from torch import fx
 from compiler.errors import CompileError, FallbackWarning
 from compiler.ir.kernel import Kernel, Schedule
 from compiler.ir.node import Buffer
+from compiler.lower.eager_strides import correct_strides
 from compiler.options import Options
 from compiler.runtime.wrapper import Wrapper, wrap
 from compiler.torch_api import boxed
@@ -81,6 +82,7 @@ def compile_graph(
     if trace.folder is not None:
         trace.write("graph.py", graph.print_readable(print_output=False))
     constants = lift_constants(graph)
+    correct_strides(graph)
     if options.lower and makes_sizes(graph):
 
         def part(inner: fx.GraphModule, inputs: Sequence[Any], number: int) -> Compiled:

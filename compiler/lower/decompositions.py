@@ -7,6 +7,8 @@ import torch
 
 from compiler.torch_api import core_decompositions, decompositions_of
 
+from .eager_strides import iterated
+
 aten = torch.ops.aten
 
 _CALLED = (
@@ -130,6 +132,22 @@ def _index_filled(x: torch.Tensor, dim: int, at: torch.Tensor, value: Any) -> An
     return torch.where(hit.view(-1, *[1] * after), number, x)
 
 
+def _factors(x: torch.Tensor, exponent: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    """Return what ldexp multiplies: powers of a number are row-major."""
+    return x, torch.empty(exponent.shape, device=exponent.device)
+
+
+_ITERATED = (
+    aten.heaviside.default,
+    aten.lerp.Scalar,
+    aten.lerp.Tensor,
+    aten.logaddexp.default,
+    aten.logaddexp2.default,
+    aten.xlogy.Tensor,
+)
+"""Are taken apart, and their parts may nest the dims of a broadcast in another way."""
+
+
 def decompositions() -> dict[Any, Callable[..., Any]]:
     """Return the table for AOTAutograd: operator -> function of simpler ones.
 
@@ -141,7 +159,10 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
     table[aten.roll.default] = _rolled
     table[aten.log_sigmoid_forward.default] = _log_sigmoid
     table[aten.index_fill.int_Scalar] = _index_filled
+    table[aten.ldexp.Tensor] = iterated(table[aten.ldexp.Tensor], _factors)
+    for overload in _ITERATED:
+        table[overload] = iterated(table[overload])
     for packet in (*_CALLED, *_KEPT):
-        for overload in packet.overloads():
-            table.pop(getattr(packet, overload), None)
+        for name in packet.overloads():
+            table.pop(getattr(packet, name), None)
     return table

@@ -1,0 +1,242 @@
+"""Strides that eager mode gives where PyTorch's fake tensors have others.
+
+A captured graph learns strides from fake tensors, whose kernels in Python nest the dims
+of a broadcast in another order than the iterator of the real ones wherever dims of one
+element, equal strides or missing dims leave a choice. What leaves the compiled graph
+would then have other strides than in eager mode. Here the iterator's rule is written
+down, and fake results are corrected by it. Source: ATen's ``TensorIteratorBase``
+(``compute_fast_setup_type``, ``reorder_dimensions``).
+"""
+
+from collections.abc import Callable, Sequence
+from functools import cache, wraps
+from typing import Any
+
+import torch
+from torch import fx
+
+from compiler.torch_api import fake_results_by, suggested_format
+
+aten = torch.ops.aten
+
+Layout = tuple[tuple[int, ...], tuple[int, ...]]
+"""Shape and strides [elements]."""
+
+_POINTWISE = (
+    *("add.Tensor", "sub.Tensor", "mul.Tensor", "div.Tensor", "div.Tensor_mode"),
+    *("floor_divide", "remainder.Tensor", "fmod.Tensor", "pow.Tensor_Tensor"),
+    *("maximum", "minimum", "fmax", "fmin", "copysign.Tensor", "nextafter", "hypot"),
+    *("atan2", "gcd"),
+    *("eq.Tensor", "ne.Tensor", "lt.Tensor", "le.Tensor", "gt.Tensor", "ge.Tensor"),
+    *("logical_and", "logical_or", "logical_xor"),
+    *("bitwise_and.Tensor", "bitwise_or.Tensor", "bitwise_xor.Tensor"),
+    *("bitwise_left_shift.Tensor", "bitwise_right_shift.Tensor"),
+    *("where.self", "addcmul", "addcdiv"),
+    *("clamp.Tensor", "clamp_min.Tensor", "clamp_max.Tensor"),
+)
+"""Operators that run by the iterator, with their operands in this order; those that
+PyTorch takes apart before a fake kernel could be asked are not here."""
+
+_BATCH_NORMS = (
+    aten.native_batch_norm.default,
+    aten._native_batch_norm_legit.default,
+    aten._native_batch_norm_legit.no_stats,
+    aten._native_batch_norm_legit_no_training.default,
+    aten._native_batch_norm_legit_functional.default,
+)
+
+
+def broadcast_strides(operands: Sequence[Layout]) -> tuple[int, ...]:
+    """Return the strides of the result of an operation on each element.
+
+    Args:
+        operands: What is broadcast together; one without dims has no say.
+
+    Example:
+        >>> broadcast_strides([((2, 3), (1, 2)), ((3,), (1,))])
+        (1, 2)
+        >>> x = ((1, 1, 2, 1), (3, 24, 1, 6))
+        >>> broadcast_strides([x, ((1, 1, 2, 1, 1), (3, 24, 1, 6, 6))])
+        (4, 4, 2, 1, 4)
+    """
+    shape = tuple(torch.broadcast_shapes(*(shape for shape, _ in operands)))
+    if all(own == shape for own, _ in operands):
+        found = _alike(shape, [strides for _, strides in operands])
+        if found is not None:
+            return found
+    rows = [_aligned(shape, *operand) for operand in operands]
+    order: list[int] = []  # innermost first
+    for dim in reversed(range(len(shape))):
+        order.append(dim)
+        place = len(order) - 1
+        for other in range(place - 1, -1, -1):
+            goes = _goes_inside(order[other], order[place], shape, rows)
+            if goes is False:
+                break
+            if goes:
+                order[other], order[place] = order[place], order[other]
+                place = other
+    return _nested(shape, order)
+
+
+def _goes_inside(
+    inner: int, outer: int, shape: tuple[int, ...], rows: Sequence[Sequence[int]]
+) -> bool | None:
+    """Return whether the outer of two dims belongs inside, None for no preference."""
+    for strides in rows:
+        a, b = strides[inner], strides[outer]
+        if a == 0 or b == 0:
+            continue
+        if a != b:
+            return a > b
+        if shape[inner] > shape[outer]:
+            return True
+    return None
+
+
+def _aligned(
+    shape: tuple[int, ...], own: tuple[int, ...], strides: tuple[int, ...]
+) -> list[int]:
+    """Return an operand's strides over the broadcast shape, 0 where it repeats."""
+    missing = len(shape) - len(own)
+    kept = [
+        0 if size == 1 and extent != 1 else stride
+        for size, stride, extent in zip(own, strides, shape[missing:], strict=True)
+    ]
+    return [0] * missing + kept
+
+
+def _alike(
+    shape: tuple[int, ...], rows: Sequence[tuple[int, ...]]
+) -> tuple[int, ...] | None:
+    """Return the strides where operands of one shape are laid out alike, else None."""
+    row_major = _nested(shape, range(len(shape))[::-1])
+    if all(_equal(shape, strides, row_major) for strides in rows):
+        return row_major
+    if len(shape) in (4, 5):
+        last = _nested(shape, (1, *range(len(shape) - 1, 1, -1), 0))
+        if all(_equal(shape, strides, last) for strides in rows):
+            return last
+    if len(set(rows)) == 1 and _is_dense(shape, rows[0]):
+        return rows[0]
+    return None
+
+
+def _nested(shape: tuple[int, ...], order: Sequence[int]) -> tuple[int, ...]:
+    strides = [0] * len(shape)
+    step = 1
+    for dim in order:
+        strides[dim] = step
+        step *= shape[dim]
+    return tuple(strides)
+
+
+def _equal(
+    shape: tuple[int, ...], left: tuple[int, ...], right: tuple[int, ...]
+) -> bool:
+    rows = zip(shape, left, right, strict=True)
+    return all(size == 1 or a == b for size, a, b in rows)
+
+
+def _is_dense(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
+    step = 1
+    for stride, size in sorted(zip(strides, shape, strict=True)):
+        if size != 1:
+            if stride != step:
+                return False
+            step *= size
+    return True
+
+
+@cache
+def correct_fake_strides() -> None:
+    """Let fake tensors have eager mode's strides, in this process, from now on."""
+    for name in _POINTWISE:
+        fake_results_by(_overload(name), _iterated)
+    fake_results_by(aten.pow.Scalar, _row_major)
+
+
+def correct_strides(graph: fx.GraphModule) -> None:
+    """Give nodes of a graph eager mode's strides, where no fake kernel can.
+
+    Args:
+        graph: Of ATen operators; fake tensors in ``meta["val"]`` are replaced.
+    """
+    for node in graph.graph.nodes:
+        if node.op == "call_function" and node.target in _BATCH_NORMS:
+            x = node.args[0].meta["val"]
+            if x.device.type == "cpu" and _is_static(x) and x.dim() > 1:
+                wanted = torch.empty_like(x, memory_format=_normalised_format(x))
+                out, *rest = node.meta["val"]
+                node.meta["val"] = (_restrided(out, wanted.stride()), *rest)
+
+
+def iterated(
+    function: Callable[..., Any],
+    operands: Callable[..., Sequence[Any]] | None = None,
+) -> Callable[..., Any]:
+    """Return a decomposition whose result has the strides that the iterator gives.
+
+    Args:
+        function: Of an operation on each element.
+        operands: What the iterator takes, from the function's arguments; None for
+            those themselves.
+    """
+
+    @wraps(function)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        result = function(*args, **kwargs)
+        wanted = _wanted(args if operands is None else operands(*args), result)
+        if wanted is None:
+            return result
+        empty = result.new_empty_strided(tuple(result.shape), wanted)
+        return aten.copy.default(empty, result)
+
+    return run
+
+
+def _normalised_format(x: torch.Tensor) -> torch.memory_format:
+    """Return how batch normalisation lays out its result on a CPU."""
+    if x.is_contiguous():
+        return torch.contiguous_format
+    last = {4: torch.channels_last, 5: torch.channels_last_3d}.get(x.dim())
+    if last is not None and x.is_contiguous(memory_format=last):
+        return last
+    return suggested_format(x)
+
+
+def _overload(name: str) -> Any:
+    packet, _, overload = name.partition(".")
+    return getattr(getattr(aten, packet), overload or "default")
+
+
+def _iterated(args: Sequence[Any], result: Any) -> Any:
+    """Return a fake result with the iterator's strides."""
+    wanted = _wanted(args, result)
+    return result if wanted is None else _restrided(result, wanted)
+
+
+def _row_major(args: Sequence[Any], result: Any) -> Any:
+    """Return the fake result of a number to the power of a tensor."""
+    if not _is_static(result):
+        return result
+    return _restrided(result, _nested(tuple(result.shape), range(result.dim())[::-1]))
+
+
+def _wanted(args: Sequence[Any], result: Any) -> tuple[int, ...] | None:
+    """Return the iterator's strides where a result has others, else None."""
+    operands = [arg for arg in args if isinstance(arg, torch.Tensor)]
+    if len(operands) < 2 or result.dim() < 2 or not all(map(_is_static, operands)):
+        return None
+    wanted = broadcast_strides([(tuple(o.shape), o.stride()) for o in operands])
+    return None if result.stride() == wanted or not result.numel() else wanted
+
+
+def _is_static(value: torch.Tensor) -> bool:
+    return all(type(number) is int for number in (*value.shape, *value.stride()))
+
+
+def _restrided(result: torch.Tensor, wanted: tuple[int, ...]) -> torch.Tensor:
+    if result.stride() == wanted or not result.numel():
+        return result
+    return result.new_empty_strided(tuple(result.shape), wanted)

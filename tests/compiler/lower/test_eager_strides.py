@@ -1,0 +1,160 @@
+"""Strides of results against eager mode, for layouts that leave dims a choice."""
+
+import itertools
+import random
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import torch
+from torch.fx.experimental.proxy_tensor import make_fx
+
+from compiler.lower import decompositions
+from compiler.lower.eager_strides import (
+    broadcast_strides,
+    correct_fake_strides,
+    iterated,
+)
+
+ROOM = 4096
+"""Elements of the memory that each operand is a view of."""
+
+AMBIGUOUS = (
+    ((1, 1, 2, 1), (3, 24, 1, 6)),
+    ((1, 1, 2, 1, 1), (3, 24, 1, 6, 6)),
+    ((2, 1), (1, 1)),
+    ((1, 2, 1, 3, 1, 1), (1, 2, 2, 4, 1, 12)),
+    ((2, 1, 4, 3), (12, 12, 1, 4)),
+)
+"""Shapes and strides with dims of one element, out of order or of equal strides."""
+
+OPERATIONS: dict[str, Callable[..., torch.Tensor]] = {
+    name: getattr(torch, name)
+    for name in (
+        *("add", "fmax", "maximum", "copysign", "floor_divide", "remainder", "atan2"),
+        *("logical_and", "logical_xor", "xlogy", "logaddexp", "heaviside", "ldexp"),
+        *("hypot", "pow", "eq", "where", "lerp", "addcmul", "addcdiv", "clamp"),
+    )
+}
+OPERANDS = {name: 3 for name in ("where", "lerp", "addcmul", "addcdiv", "clamp")}
+
+
+def strided(shape: tuple[int, ...], strides: tuple[int, ...]) -> torch.Tensor:
+    return torch.arange(1.0, ROOM + 1).as_strided(shape, strides)
+
+
+def same(one: torch.Tensor, strides: tuple[int, ...]) -> bool:
+    rows = zip(one.shape, one.stride(), strides, strict=True)
+    return all(size == 1 or a == b for size, a, b in rows)
+
+
+def drawn(number: int) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Yield operands that broadcast together, with strides in any order."""
+    pick = random.Random(number)
+    shape = [pick.choice((1, 1, 2, 3)) for _ in range(pick.randint(2, 5))]
+    for _ in range(pick.choice((2, 2, 3))):
+        own = [pick.choice((size, size, 1)) for size in shape]
+        own = own[pick.choice((0, 0, 1)) :]
+        strides, step = [0] * len(own), 1
+        for dim in pick.sample(range(len(own)), len(own)):
+            strides[dim] = step * pick.choice((1, 1, 2))
+            if own[dim] == 1:
+                strides[dim] = pick.choice((strides[dim], 0, 1, 3, 24))
+            else:
+                step = strides[dim] * own[dim]
+        yield tuple(own), tuple(strides)
+
+
+def test_the_rule_is_the_iterator_s() -> None:
+    for number in range(600):
+        operands = list(drawn(number))
+        values = [strided(*operand) for operand in operands]
+        eager = torch.atan2(*values) if len(values) == 2 else torch.lerp(*values)
+        assert same(eager, broadcast_strides(operands)), operands
+
+
+def groups_of(name: str) -> list[list[torch.Tensor]]:
+    groups = []
+    for one, other in itertools.product(AMBIGUOUS, AMBIGUOUS):
+        values = [strided(*one), strided(*other), strided(*one)]
+        if name == "where":
+            values[0] = values[0] > 2
+        groups.append(values[: OPERANDS.get(name, 2)])
+    return [values for values in groups if _broadcast(values)]
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_traced_broadcasts_have_eager_strides(name: str) -> None:
+    correct_fake_strides()
+    groups = groups_of(name)
+
+    def each(groups: list[list[torch.Tensor]]) -> list[torch.Tensor]:
+        return [OPERATIONS[name](*values) for values in groups]
+
+    trace = make_fx(each, decompositions(), tracing_mode="fake")
+    (results,) = trace(groups).graph.find_nodes(op="output")[0].args
+    for values, node, eager in zip(groups, results, each(groups), strict=True):
+        found = node.meta["val"].stride()
+        assert same(eager, found), [(v.shape, v.stride()) for v in values]
+
+
+def test_compiled_broadcasts_have_eager_strides() -> None:
+    names = ("copysign", "fmax", "logaddexp", "ldexp", "where")
+    groups = [groups_of(name)[:6] for name in names]
+
+    def each(groups: list[list[list[torch.Tensor]]]) -> list[torch.Tensor]:
+        return [
+            OPERATIONS[name](*values)
+            for name, group in zip(names, groups, strict=True)
+            for values in group
+        ]
+
+    torch.compiler.reset()
+    found = torch.compile(each, backend="tilewright")(groups)
+    for ours, theirs in zip(found, each(groups), strict=True):
+        assert same(ours, theirs.stride())
+        torch.testing.assert_close(ours, theirs)
+
+
+def _broadcast(values: list[torch.Tensor]) -> bool:
+    try:
+        torch.broadcast_shapes(*(value.shape for value in values))
+    except RuntimeError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_batch_norm_has_eager_strides(training: bool) -> None:
+    layouts = [
+        ((1, 4, 2, 1), (1, 2, 3, 0)),
+        ((2, 2, 2, 4), (128, 1, 32, 4)),
+        ((1, 4, 4, 2), (1, 1, 8, 4)),
+        ((3, 4, 5), (1, 3, 12)),
+        ((3, 4), (1, 3)),
+    ]
+
+    def each(values: list[torch.Tensor]) -> list[Any]:
+        norm = torch.nn.functional.batch_norm
+        ones = [torch.ones(v.shape[1]) for v in values]
+        return [
+            norm(v, one.clone(), one.clone(), one, one, training)
+            for v, one in zip(values, ones, strict=True)
+        ]
+
+    values = [strided(*layout) for layout in layouts]
+    torch.compiler.reset()
+    found = torch.compile(each, backend="tilewright")(values)
+    for value, ours, theirs in zip(values, found, each(values), strict=True):
+        assert same(ours, theirs.stride()), (value.shape, value.stride())
+
+
+def test_a_decomposition_gets_the_strides_of_the_whole() -> None:
+    def row_major(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return (x + y).contiguous()
+
+    x, y = torch.ones(4, 3).t(), torch.ones(4)
+    assert row_major(x, y).stride() == (4, 1)
+    found = iterated(row_major)(x, y)
+    assert found.stride() == (1, 3) and torch.equal(found, x + y)
+    assert iterated(row_major)(x.contiguous(), y).stride() == (4, 1)
