@@ -6,6 +6,7 @@ Works with Triton 3.6 to 3.9. Import this module where it is used: it loads trit
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from types import FunctionType
 from typing import Any, ClassVar
 
@@ -346,30 +347,70 @@ def compile_printed(
         return triton.compile(source, target=target, options=options)
 
 
-def prepare_launcher(pointers: int, sizes: int) -> None:
-    """Build what launches kernels of so many arguments, where the release builds it.
+def launcher_width(arguments: int) -> int:
+    """Return how many arguments a launcher passes that serves so many.
 
-    Triton 3.6 has a C compiler build a launcher for each list of argument types, at the
-    first launch; the result depends on the number of pointers only, and is cached on
-    disk. Later releases have one launcher for all kernels.
+    Triton 3.6 has a C compiler build a launcher for each list of argument types. Ours
+    are 8 bytes each, addresses and int64, and a launch reads as many as the kernel has;
+    so a launcher that passes more serves too, and a few of them serve all kernels.
+
+    Example:
+        >>> [launcher_width(arguments) for arguments in (1, 8, 9, 65)]
+        [8, 8, 16, 128]
+    """
+    for width in (8, 16, 32):
+        if arguments <= width:
+            return width
+    return -(-arguments // 64) * 64
+
+
+def _wide_signature(width: int) -> dict[str, str]:
+    return {f"argument_{number}": "i64" for number in range(width)}
+
+
+def prepare_launcher(width: int) -> None:
+    """Build what launches kernels of so many arguments, where a release builds it.
+
+    Triton 3.6 keeps it on disk. Later releases have one launcher for all kernels.
 
     Args:
-        pointers: Number of pointer arguments, which come first.
-        sizes: Number of int64 arguments.
+        width: A :func:`launcher_width`.
     """
     from triton.backends.nvidia import driver
 
     make = getattr(driver, "make_launcher", None)
     if make is None:
         return
-    types = dict(enumerate(("*i8",) * pointers + ("i64",) * sizes))
     driver.compile_module_from_src(
-        src=make({}, types, None),
+        src=make({}, _wide_signature(width), None),
         name="__triton_launcher",
         library_dirs=driver.library_dirs(),
         include_dirs=driver.include_dirs,
         libraries=driver.libraries,
     )
+
+
+def widened(compiled: Any) -> tuple[int, ...]:
+    """Let the launcher of its width launch a kernel; return arguments to append.
+
+    Only where the release builds launchers, and never a kernel that needs scratch
+    memory: its address comes right after the arguments.
+
+    Args:
+        compiled: What :func:`compile_printed` returned, not launched yet.
+    """
+    from triton.backends.nvidia import driver
+
+    metadata = compiled.metadata
+    scratch = metadata.global_scratch_size or metadata.profile_scratch_size
+    if scratch or not hasattr(driver, "make_launcher"):
+        return ()
+    count = len(compiled.src.fn.arg_names)
+    width = launcher_width(count)
+    wide = copy(compiled.src)
+    wide.signature = _wide_signature(width)
+    compiled.src = wide
+    return (0,) * (width - count)
 
 
 def launcher(compiled: Any, device: int) -> Callable[..., None]:
@@ -386,13 +427,14 @@ def launcher(compiled: Any, device: int) -> Callable[..., None]:
     runtime = triton.knobs.runtime
     enter, leave = runtime.launch_enter_hook, runtime.launch_exit_hook
     stream = triton.runtime.driver.active.get_current_stream
+    rest = widened(compiled)
     start = _c_launch(compiled.run, compiled.function, compiled.packed_metadata)
 
     def launch(programs: int, addresses: Sequence[int], sizes: Sequence[int]) -> None:
         if enter.calls or leave.calls:
-            compiled[(programs, 1, 1)](*addresses, *sizes)
+            compiled[(programs, 1, 1)](*addresses, *sizes, *rest)
         else:
-            start(programs, stream(device), (*addresses, *sizes))
+            start(programs, stream(device), (*addresses, *sizes, *rest))
 
     return launch
 

@@ -116,9 +116,9 @@ class TritonKernel:
         return (printed.source, types, printed.num_warps, printed.num_stages)
 
     @property
-    def arity(self) -> tuple[int, int]:
-        """Number of pointers and of sizes among the arguments."""
-        return len(self.printed.parameters), len(self.printed.symbols)
+    def arity(self) -> int:
+        """Number of arguments: pointers and sizes."""
+        return len(self.printed.parameters) + len(self.printed.symbols)
 
     def __call__(self, *arguments: Any) -> None:
         """Run the kernel on the current stream.

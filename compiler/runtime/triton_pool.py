@@ -72,7 +72,7 @@ class CompilePool:
 
         Args:
             jobs: ``path`` and ``name`` of a kernel, and ``arguments`` for
-                ``compile_printed``; or ``launcher``, the arguments for
+                ``compile_printed``; or ``launcher``, the argument for
                 ``prepare_launcher``. JSON can carry all of it.
             own: Compiles the job of a number in this process; None: only the others
                 work, and what they cannot do is :data:`NOT_COMPILED`.

@@ -30,7 +30,7 @@ def main() -> None:
         job = json.loads(line)
         try:
             if "launcher" in job:
-                prepare_launcher(*job["launcher"])
+                prepare_launcher(job["launcher"])
             else:
                 function = load_module(job["path"], job["name"])
                 compile_printed(function, **job["arguments"])

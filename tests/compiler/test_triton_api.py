@@ -40,7 +40,7 @@ from triton.backends.nvidia import driver
 sys.path.insert(0, sys.argv[1])
 from compiler import triton_api
 if hasattr(driver, "make_launcher"):
-    triton_api.prepare_launcher(3, 1)
+    triton_api.prepare_launcher(8)
 else:
     active = Facts(utils=driver.CudaUtils(), get_current_stream=lambda device: 85)
     triton.runtime.driver.set_active(active)
@@ -49,10 +49,14 @@ for kind in ("global", "profile"):
     facts |= {f"{kind}_scratch_size": 0, f"{kind}_scratch_align": 1}
 types = {"a": "*bf16", "b": "*fp32", "c": "*i64", "n": "i64"}
 source = Facts(constants={}, signature=types, fn=Facts(arg_names=list(types)))
-run = driver.CudaLauncher(source, Facts(num_ctas=1, **facts))
 metadata, arguments = (4, 1, 64), (0x1000, 0x2000, 0x3000, 99)
-triton_api._c_launch(run, 3840, metadata)(7, 85, arguments)
-run(7, 1, 1, 85, 3840, metadata, None, None, None, *arguments)
+plain = driver.CudaLauncher(source, Facts(num_ctas=1, **facts))
+compiled = Facts(src=source, metadata=Facts(num_ctas=1, **facts))
+rest = triton_api.widened(compiled)
+assert len(rest) == (4 if hasattr(driver, "make_launcher") else 0), rest
+run = driver.CudaLauncher(compiled.src, compiled.metadata)
+triton_api._c_launch(run, 3840, metadata)(7, 85, (*arguments, *rest))
+plain(7, 1, 1, 85, 3840, metadata, None, None, None, *arguments)
 """
 
 
@@ -136,7 +140,7 @@ def test_a_launcher_is_built_beforehand_only_where_the_release_builds_one(
 
     built: list[dict[str, object]] = []
     monkeypatch.delattr(driver, "make_launcher", raising=False)
-    prepare_launcher(2, 1)
+    prepare_launcher(8)
     for name, value in {
         "make_launcher": lambda constants, types, meta: repr((constants, types, meta)),
         "compile_module_from_src": lambda **given: built.append(given),
@@ -145,10 +149,38 @@ def test_a_launcher_is_built_beforehand_only_where_the_release_builds_one(
         "libraries": [],
     }.items():
         monkeypatch.setattr(driver, name, value, raising=False)
-    prepare_launcher(2, 1)
+    prepare_launcher(8)
     (found,) = built
-    assert found["src"] == "({}, {0: '*i8', 1: '*i8', 2: 'i64'}, None)"
+    types = dict.fromkeys((f"argument_{number}" for number in range(8)), "i64")
+    assert found["src"] == repr(({}, types, None))
     assert found["name"] == "__triton_launcher"
+
+
+def test_kernels_that_need_scratch_memory_keep_their_own_launcher(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from types import SimpleNamespace
+
+    from triton.backends.nvidia import driver
+
+    from compiler.triton_api import widened
+
+    monkeypatch.setattr(driver, "make_launcher", lambda *given: "", raising=False)
+
+    def compiled(scratch: int) -> SimpleNamespace:
+        metadata = SimpleNamespace(global_scratch_size=scratch, profile_scratch_size=0)
+        fn = SimpleNamespace(arg_names=["a", "n"])
+        src = SimpleNamespace(fn=fn, signature={"a": "*fp32", "n": "i64"})
+        return SimpleNamespace(metadata=metadata, src=src)
+
+    needy, plain = compiled(16), compiled(0)
+    assert widened(needy) == () and list(needy.src.signature) == ["a", "n"]
+    given = plain.src
+    assert widened(plain) == (0,) * 6 and set(plain.src.signature.values()) == {"i64"}
+    assert list(given.signature) == ["a", "n"]
+    assert widened(plain) == (0,) * 6  # on another device
+    monkeypatch.delattr(driver, "make_launcher")
+    assert widened(compiled(0)) == ()
 
 
 @pytest.mark.slow

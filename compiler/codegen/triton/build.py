@@ -13,7 +13,7 @@ from compiler.runtime.built import Built
 from compiler.runtime.triton_kernel import TritonKernel
 from compiler.runtime.triton_pool import POOL
 from compiler.runtime.tune import TunedKernel
-from compiler.triton_api import prepare_launcher
+from compiler.triton_api import launcher_width, prepare_launcher
 
 from .candidates import candidates, exchangeable, repeatable
 from .plan import plan
@@ -61,18 +61,18 @@ def _compile(kernels: Sequence[TritonKernel]) -> None:
     major, minor = torch.cuda.get_device_capability()
     arch = 10 * major + minor
 
-    launchers = sorted({kernel.arity for kernel in distinct})
+    launchers = sorted({launcher_width(kernel.arity) for kernel in distinct})
 
     def own(number: int) -> None:
         if number < len(launchers):
             # without it the first launch builds it, or says why it cannot
             with suppress(Exception):
-                prepare_launcher(*launchers[number])
+                prepare_launcher(launchers[number])
         else:
             distinct[number - len(launchers)].compile(arch=arch)
 
     if len(distinct) > 1:
-        jobs: list[dict[str, Any]] = [{"launcher": arity} for arity in launchers]
+        jobs: list[dict[str, Any]] = [{"launcher": width} for width in launchers]
         POOL.compile([*jobs, *(kernel.job(arch) for kernel in distinct)], own)
     for kernel in kernels:
         kernel.compile(arch=arch)
