@@ -7,6 +7,7 @@ from verify.mlir import (
     Operation,
     OtherType,
     PointerType,
+    ScalarType,
     TensorType,
     Type,
     element_of,
@@ -258,8 +259,6 @@ def _places(
         return found
 
     kind = PointerType(descriptor.element)
-    from verify.mlir import ScalarType
-
     return (
         Tensor(descriptor.block, kind, place),
         Tensor(descriptor.block, ScalarType("i1"), inside),
@@ -351,6 +350,41 @@ def _descriptor_store(
     return []
 
 
+def _descriptor_rows(
+    machine: Machine, operation: Operation, operands: Sequence[Value]
+) -> Sequence[Value]:
+    """Gather or scatter: a row index for each row, one start of the columns."""
+    descriptor = _descriptor(operation, operands)
+    rows, start, *values = (machine.tensor(v, operation) for v in operands[1:])
+    if len(rows.shape) != 1 or len(descriptor.block) != 2:
+        raise UnsupportedError(f"{operation.name} of another form")
+
+    def indices(coordinates: Coordinates) -> tuple[Term, Term]:
+        return rows.at(coordinates[:1]), add(start.at(), coordinates[1])
+
+    def place(coordinates: Coordinates) -> Term:
+        total = ZERO
+        for index, stride in zip(indices(coordinates), descriptor.strides, strict=True):
+            total = add(total, mul(index, stride.at()))
+        return moved(descriptor.base.at(), total)
+
+    def within(coordinates: Coordinates) -> Term:
+        found = TRUE
+        for index, extent in zip(indices(coordinates), descriptor.shape, strict=True):
+            found = conjoin(found, at_most(ZERO, index), less(index, extent.at()))
+        return found
+
+    block = (rows.shape[0], descriptor.block[1])
+    where = Tensor(block, PointerType(descriptor.element), place)
+    inside = Tensor(block, ScalarType("i1"), within)
+    if values:
+        machine.access(STORE, operation, where, inside, values[0])
+        return []
+    machine.access(LOAD, operation, where, inside, None)
+    element = element_of(machine.result_kind(operation, 0))
+    return [_window(machine, operation, where, inside, element, block, True)]
+
+
 def _descriptor(operation: Operation, operands: Sequence[Value]) -> Descriptor:
     found = operands[0]
     if not isinstance(found, Descriptor):
@@ -369,6 +403,9 @@ MEMORY: dict[str, Handler] = {
     "tt.make_tensor_descriptor": _make_descriptor,
     "tt.descriptor_load": _descriptor_load,
     "tt.descriptor_store": _descriptor_store,
+    "tt.descriptor_reduce": _descriptor_store,
+    "tt.descriptor_gather": _descriptor_rows,
+    "tt.descriptor_scatter": _descriptor_rows,
     "tt.print": _no_effect,
     "tt.assert": _assert,
     "gpu.barrier": _no_effect,

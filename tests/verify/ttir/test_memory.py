@@ -85,6 +85,29 @@ def test_descriptors_check_all_dims(ttir: Text) -> None:
     assert [repr(a.mask).count("<") for a in program.accesses] == [4, 4]
 
 
+def test_descriptors_take_rows_and_add(ttir: Text) -> None:
+    arguments = "y: !tt.ptr<f32>, n: i32, s: i64, i: i32"
+    body = (
+        "%d = tt.make_tensor_descriptor %y, [%n, %n], [%s, %s] : "
+        "!tt.ptr<f32>, !tt.tensordesc<tensor<1x8xf32>>\n"
+        "%r = tt.make_range {end = 4 : i32, start = 0 : i32} : tensor<4xi32>\n"
+        "%v = tt.descriptor_gather %d[%r, %i] : (!tt.tensordesc<tensor<1x8xf32>>, "
+        "tensor<4xi32>, i32) -> tensor<4x8xf32>\n"
+        "tt.descriptor_scatter %d[%r, %i], %v : !tt.tensordesc<tensor<1x8xf32>>, "
+        "tensor<4xi32>, i32, tensor<4x8xf32>\n"
+        "%e = tt.make_tensor_descriptor %y, [%n, %n], [%s, %s] : "
+        "!tt.ptr<f32>, !tt.tensordesc<tensor<4x8xf32>>\n"
+        "tt.descriptor_reduce add, %e[%i, %i], %v : "
+        "!tt.tensordesc<tensor<4x8xf32>>, tensor<4x8xf32>"
+    )
+    program = evaluate(read_module(ttir(body, arguments)))
+    assert not program.unsupported
+    assert [a.kind for a in program.accesses] == ["load", "store", "atomic"]
+    gather, scatter, add = program.accesses
+    assert gather.mask == scatter.mask != add.mask
+    assert len(gather.lanes) == 2
+
+
 def test_what_is_assumed_is_a_promise(ttir: Text) -> None:
     body = (
         "%z = arith.constant 0 : i32\n%c = arith.cmpi sgt, %n, %z : i32\n"

@@ -396,7 +396,7 @@ def _atomic(
         if operation.words and operation.words[0] in ("fadd", "add"):
             for place in np.argwhere(inside):
                 cell = tuple(place)
-                here = offsets[cell].reshape(1)
+                here = np.asarray([offsets[cell]], dtype=object)
                 total = run.memory.read(buffer, here)[0] + values[cell]
                 run.memory.write(buffer, here, np.asarray([total]), here == here)
         else:
@@ -440,7 +440,7 @@ def _window(
     kinds = [*operation.result_types, *operation.types]
     inner: Any = None
     for kind in kinds:
-        inner = getattr(kind, "inner", None) or getattr(kind, "pointee", None)
+        inner = getattr(kind, "inner", None) or getattr(kind, "pointee", None) or kind
         if isinstance(inner, TensorType):
             break
     if not isinstance(inner, TensorType):
@@ -487,6 +487,23 @@ def _descriptor(
     access = "store" if operation.name == "tt.descriptor_store" else "atomic"
     _write(run, access, operation, pointer, live, value)
     return []
+
+
+def _descriptor_rows(
+    run: Interpreter, operation: Operation, operands: Sequence[Any]
+) -> Sequence[Any]:
+    window, rows, start, *values = operands
+    columns = run.integers(np.arange(window.block[1])) + int(start.values)
+    row, column = rows.values[:, None], columns[None, :]
+    total = row * window.strides[0] + column * window.strides[1] + window.base.values
+    inside = (row >= 0) & (row < window.shape[0]) & (column >= 0)
+    live = (inside & (column < window.shape[1])).astype(bool)
+    pointer = Data(total, None, window.base.buffer)
+    if values:
+        _write(run, "store", operation, pointer, live, values[0])
+        return []
+    other = Data(np.asarray(0))
+    return [_read(run, operation, pointer, live, Data(live), other, window.element)]
 
 
 def _nothing(
@@ -541,6 +558,8 @@ HANDLERS: dict[str, Handler] = {
     "tt.advance": _advance,
     "tt.descriptor_load": _descriptor,
     "tt.descriptor_store": _descriptor,
+    "tt.descriptor_gather": _descriptor_rows,
+    "tt.descriptor_scatter": _descriptor_rows,
     "tt.descriptor_reduce": _descriptor,
     "tt.print": _nothing,
     "tt.assert": _assert,

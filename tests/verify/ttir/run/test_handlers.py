@@ -2,6 +2,7 @@
 from collections.abc import Callable
 
 import numpy as np
+import pytest
 
 from verify.mlir import read_module
 from verify.ttir import function_of
@@ -82,6 +83,52 @@ def test_atomics_add(ttir: Text) -> None:
         "%v = tt.splat %c : i32 -> tensor<8xi32>"
     )
     assert stored(ttir, body, "%v", "8") == [28] * 8
+
+
+def test_an_atomic_on_one_place_adds(ttir: Text) -> None:
+    body = (
+        "%one = arith.constant 1 : i32\n%true = arith.constant true\n"
+        "%q = tt.addptr %y, %n : !tt.ptr<i32>, i32\n"
+        "%old = tt.atomic_rmw add, acq_rel, gpu, %q, %one, %true : "
+        "(!tt.ptr<i32>, i32, i1) -> i32\n"
+        "%now = tt.load %q : !tt.ptr<i32>\n%both = arith.muli %old, %now : i32\n"
+        "%v = tt.splat %both : i32 -> tensor<8xi32>"
+    )
+    assert stored(ttir, body, "%v", "8") == [12] * 8
+
+
+WINDOW = (
+    "%s = arith.constant 4 : i64\n%one = arith.constant 1 : i64\n"
+    "%two = arith.constant 2 : i32\n"
+    "%d = tt.make_tensor_descriptor %y, [%two, %two], [%s, %one] : "
+    "!tt.ptr<i32>, !tt.tensordesc<{kind}>\n"
+)
+
+
+@pytest.mark.parametrize("kind", ["tensor<1x4xi32>", "1x4xi32"])
+def test_rows_are_gathered_and_scattered(ttir: Text, kind: str) -> None:
+    body = WINDOW.format(kind=kind) + (
+        "%rows = arith.constant dense<[1, 0, 7, 1]> : tensor<4xi32>\n"
+        "%zero = arith.constant 0 : i32\n"
+        f"%v = tt.descriptor_gather %d[%rows, %zero] : (!tt.tensordesc<{kind}>, "
+        "tensor<4xi32>, i32) -> tensor<4x4xi32>"
+    )
+    rows = [4, 5, 0, 0], [0, 1, 0, 0], [0, 0, 0, 0], [4, 5, 0, 0]
+    assert stored(ttir, body, "%v", "4x4") == [x for row in rows for x in row]
+
+
+def test_rows_are_scattered(ttir: Text) -> None:
+    body = WINDOW.format(kind="tensor<1x4xi32>") + (
+        "%rows = arith.constant dense<[1, 9]> : tensor<2xi32>\n"
+        "%zero = arith.constant 0 : i32\n"
+        "%b = tt.reshape %r : tensor<8xi32> -> tensor<2x4xi32>\n"
+        "tt.descriptor_scatter %d[%rows, %zero], %b : "
+        "!tt.tensordesc<tensor<1x4xi32>>, tensor<4xi32>, i32, tensor<2x4xi32>\n"
+        "%ps1 = tt.splat %y : !tt.ptr<i32> -> tensor<8x!tt.ptr<i32>>\n"
+        "%qs1 = tt.addptr %ps1, %r : tensor<8x!tt.ptr<i32>>, tensor<8xi32>\n"
+        "%v = tt.load %qs1 : tensor<8x!tt.ptr<i32>>"
+    )
+    assert stored(ttir, body, "%v", "8") == [0, 1, 2, 3, 0, 1, 6, 7]
 
 
 def test_windows_are_read_and_written(ttir: Text) -> None:
