@@ -519,7 +519,7 @@ def cases() -> dict[str, Case]:
 
     @add("fused_moe")
     def _(r: int, c: int) -> None:
-        h, i, e, k, t = 64 + 8 * r, 128, 4, 2, r * 16
+        h, i, e, k, t = 64 + 8 * r, 128, 4, 2, r * 40
         differentiate(
             ops.LigerFusedMoEFunction.apply(
                 rand(t, h),

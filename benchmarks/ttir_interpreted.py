@@ -468,6 +468,8 @@ def _noting(notes: Notes) -> Iterator[None]:
         kind = np.dtype(kind_of(element))
         is_float = notes.masked and np.issubdtype(kind, np.floating)
         filler = float("nan") if is_float else notes.masked
+        if notes.masked and element == tl.bfloat16:
+            filler = 0x7FC0  # a NaN; the interpreter holds this type as integers
         found = np.full(np.shape(ptrs.data), filler).astype(kind)
         if other is not None:
             found = np.array(np.broadcast_to(other.data, found.shape))
