@@ -23,7 +23,9 @@ NOT_COMPILED: Final = "not compiled"
 """Answer for a job that no process took or finished."""
 
 
-class _Task:
+class Task:
+    """A job of the pool's, and its answer once it is done."""
+
     def __init__(self, job: dict[str, Any]) -> None:
         self.job = job
         self.answer = NOT_COMPILED
@@ -39,7 +41,7 @@ class CompilePool:
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self._waiting: queue.SimpleQueue[_Task | None] = queue.SimpleQueue()
+        self._waiting: queue.SimpleQueue[Task | None] = queue.SimpleQueue()
         self._workers: dict[subprocess.Popen[str], threading.Thread] = {}
 
     def start(self, count: int | None = None) -> None:
@@ -63,39 +65,58 @@ class CompilePool:
             self._workers[worker] = thread
             thread.start()
 
-    def compile(
-        self,
-        jobs: Sequence[dict[str, Any]],
-        own: Callable[[int], None] | None = None,
-    ) -> list[str]:
-        """Compile all jobs; return "" or the error of each.
+    def submit(self, job: dict[str, Any]) -> "Task":
+        """Let the processes that are up begin a job; :meth:`finish` waits for it.
 
         Args:
-            jobs: ``path`` and ``name`` of a kernel, and ``arguments`` for
+            job: ``path`` and ``name`` of a kernel, and ``arguments`` for
                 ``compile_printed``; or ``launcher``, the argument for
                 ``prepare_launcher``. JSON can carry all of it.
-            own: Compiles the job of a number in this process; None: only the others
-                work, and what they cannot do is :data:`NOT_COMPILED`.
         """
-        self.start(len(jobs) if own is None else len(jobs) - 1)
-        tasks = [_Task(job) for job in jobs]
-        for task in tasks:
-            self._waiting.put(task)
+        task = Task(job)
+        self._waiting.put(task)
+        return task
+
+    def finish(
+        self, tasks: "Sequence[Task]", own: Callable[[int], None] | None = None
+    ) -> list[str]:
+        """Wait for jobs; return "" or the error of each.
+
+        Args:
+            tasks: What :meth:`submit` returned.
+            own: Does the job of a number in this process; None: only the others work,
+                and what they cannot do is :data:`NOT_COMPILED`.
+        """
+        self.start(len(tasks) if own is None else len(tasks) - 1)
         while own is not None:
             try:
                 mine = self._waiting.get_nowait()
             except queue.Empty:
                 break
+            if mine is None:
+                continue
             if mine in tasks:
                 own(tasks.index(mine))
                 mine.answer = ""
-            if mine is not None:
-                mine.done.set()
+            mine.done.set()
         for task in tasks:
             while not task.done.wait(0.05):
                 if not any(thread.is_alive() for thread in self._workers.values()):
                     break
         return [task.answer for task in tasks]
+
+    def compile(
+        self,
+        jobs: Sequence[dict[str, Any]],
+        own: Callable[[int], None] | None = None,
+    ) -> list[str]:
+        """Do all jobs; return "" or the error of each.
+
+        Args:
+            jobs: As :meth:`submit` takes them.
+            own: As :meth:`finish` takes it.
+        """
+        return self.finish([self.submit(job) for job in jobs], own)
 
     def stop(self) -> None:
         """End the processes: their input closes."""
@@ -116,7 +137,7 @@ def _close(worker: "subprocess.Popen[str]") -> None:
 
 
 def _serve(
-    worker: "subprocess.Popen[str]", waiting: "queue.SimpleQueue[_Task | None]"
+    worker: "subprocess.Popen[str]", waiting: "queue.SimpleQueue[Task | None]"
 ) -> None:
     """Hand jobs to a process, once it is up, until it ends."""
     assert worker.stdin is not None and worker.stdout is not None

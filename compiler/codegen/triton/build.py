@@ -1,6 +1,6 @@
 """From kernels to callables."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -11,7 +11,7 @@ from compiler.ir.kernel import Kernel
 from compiler.options import Options
 from compiler.runtime.built import Built
 from compiler.runtime.triton_kernel import TritonKernel
-from compiler.runtime.triton_pool import POOL
+from compiler.runtime.triton_pool import POOL, Task
 from compiler.runtime.tune import TunedKernel
 from compiler.triton_api import launcher_width, prepare_launcher
 
@@ -37,7 +37,9 @@ def build(
         print_kernel, fast=options.fast_math, deterministic=options.deterministic
     )
     built: dict[str, Built] = {}
-    plain: list[TritonKernel] = []
+    compilation = None
+    if not interpret and torch.cuda.is_available():
+        compilation = Compilation()
     for kernel in kernels:
         chosen = plan(kernel, invariant=options.deterministic)
         tuned = options.autotune and not interpret
@@ -49,30 +51,62 @@ def build(
             continue
         alone = TritonKernel(printed(kernel, chosen), interpret=interpret)
         built[kernel.name] = alone
-        plain.append(alone)
-    if not interpret and torch.cuda.is_available():
-        _compile(plain)
+        if compilation is not None:
+            compilation.add(alone)
+    if compilation is not None:
+        compilation.finish()
     return built
 
 
-def _compile(kernels: Sequence[TritonKernel]) -> None:
-    """Compile for the current device, several at once where there are several."""
-    distinct = list({kernel.key: kernel for kernel in kernels}.values())
-    major, minor = torch.cuda.get_device_capability()
-    arch = 10 * major + minor
+class Compilation:
+    """Kernels that are compiled for the current device, while others are printed.
 
-    launchers = sorted({launcher_width(kernel.arity) for kernel in distinct})
+    Equal ones are compiled once. A single one is compiled without other processes.
+    """
 
-    def own(number: int) -> None:
-        if number < len(launchers):
-            # without it the first launch builds it, or says why it cannot
-            with suppress(Exception):
-                prepare_launcher(launchers[number])
-        else:
-            distinct[number - len(launchers)].compile(arch=arch)
+    def __init__(self) -> None:
+        major, minor = torch.cuda.get_device_capability()
+        self._arch = 10 * major + minor
+        self._kernels: list[TritonKernel] = []
+        self._distinct: dict[Any, TritonKernel] = {}
+        self._widths: set[int] = set()
+        self._tasks: list[Task] = []
+        self._work: list[Callable[[], Any]] = []
 
-    if len(distinct) > 1:
-        jobs: list[dict[str, Any]] = [{"launcher": width} for width in launchers]
-        POOL.compile([*jobs, *(kernel.job(arch) for kernel in distinct)], own)
-    for kernel in kernels:
-        kernel.compile(arch=arch)
+    def add(self, kernel: TritonKernel) -> None:
+        """Begin to compile a kernel, unless it is the first."""
+        self._kernels.append(kernel)
+        if kernel.key in self._distinct:
+            return
+        self._distinct[kernel.key] = kernel
+        if len(self._distinct) == 2:
+            for one in self._distinct.values():
+                self._begin(one)
+        elif len(self._distinct) > 2:
+            self._begin(kernel)
+
+    def _begin(self, kernel: TritonKernel) -> None:
+        width = launcher_width(kernel.arity)
+        if width not in self._widths:
+            self._widths.add(width)
+            self._work.append(partial(_launcher, width))
+            self._tasks.append(POOL.submit({"launcher": width}))
+        self._work.append(partial(kernel.compile, arch=self._arch))
+        self._tasks.append(POOL.submit(kernel.job(self._arch)))
+
+    def finish(self) -> None:
+        """Compile the rest, here too.
+
+        Raises:
+            BuildError: Triton refuses a kernel.
+        """
+        if self._tasks:
+            POOL.finish(self._tasks, lambda number: self._work[number]())
+        for kernel in self._kernels:
+            kernel.compile(arch=self._arch)
+
+
+def _launcher(width: int) -> None:
+    # without it the first launch builds it, or says why it cannot
+    with suppress(Exception):
+        prepare_launcher(width)

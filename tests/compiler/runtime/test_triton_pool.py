@@ -45,6 +45,23 @@ def test_jobs_are_compiled_and_errors_come_back(
         pool.stop()
 
 
+def test_a_process_begins_before_all_jobs_are_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "triton"))
+    monkeypatch.setenv("TILEWRIGHT_CACHE", str(tmp_path / "ours"))
+    pool = CompilePool(1)
+    try:
+        pool.start()
+        first = pool.submit(scaled(2.0).job(90))
+        assert first.done.wait(120)
+        assert first.answer == ""
+        second = pool.submit({"launcher": 8})
+        assert pool.finish([first, second]) == ["", ""]
+    finally:
+        pool.stop()
+
+
 def test_a_dead_process_leaves_the_job_to_the_caller() -> None:
     pool = CompilePool(1)
     pool.start()

@@ -1,6 +1,8 @@
 """From kernels to callables, in the interpreter."""
 
 from collections.abc import Callable
+from importlib import import_module
+from typing import Any
 
 import pytest
 import torch
@@ -13,6 +15,7 @@ from compiler.ir.node import Axis, Buffer
 from compiler.ir.scalar import apply, cast, checked_index, load
 from compiler.options import Options
 from compiler.runtime.triton_kernel import TritonKernel
+from compiler.runtime.triton_pool import Task
 from compiler.runtime.tune import TunedKernel
 
 X = digit("i")
@@ -37,6 +40,54 @@ def test_a_kernel_has_another_name_than_what_it_calls(make_kernel: Make) -> None
     a, out = torch.randn(20), torch.empty(20)
     build([kernel], Options(), interpret=True)["erf_3"](a, out)
     torch.testing.assert_close(out, a.erf())
+
+
+def test_kernels_are_given_to_other_processes_as_they_are_printed(
+    make_kernel: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module: Any = import_module("compiler.codegen.triton.build")
+    events: list[str] = []
+
+    class Pool:
+        def submit(self, job: dict[str, Any]) -> Task:
+            events.append("launcher" if "launcher" in job else "submitted")
+            return Task(job)
+
+        def finish(self, tasks: list[Task], own: Callable[[int], None]) -> None:
+            events.append(f"finished {len(tasks)}")
+            for number in range(len(tasks)):
+                own(number)
+
+    def printed(kernel: Kernel, *rest: Any, **options: Any) -> Any:
+        events.append("printed")
+        return print_kernel(kernel, *rest, **options)
+
+    monkeypatch.setattr(module, "POOL", Pool())
+    monkeypatch.setattr(module, "print_kernel", printed)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda: (9, 0))
+
+    def compiled(self: TritonKernel, aligned: bool = True, *, arch: int) -> None:
+        events.append(f"compiled for {arch}")
+
+    monkeypatch.setattr(TritonKernel, "compile", compiled)
+
+    def kernel(name: str, op: str) -> Kernel:
+        store = Store("out", (X,), apply(op, load("a", (X,), "float32")), False)
+        arrays = {name: ("float32", (64,)) for name in ("a", "out")}
+        return make_kernel([store], arrays, {X: 64}, name=name)
+
+    built = build([kernel("one", "exp")], Options())
+    assert list(built) == ["one"] and events == ["printed", "compiled for 90"]
+    events.clear()
+    ops = ("exp", "sqrt", "exp", "log")
+    build([kernel(f"{op}_{n}", op) for n, op in enumerate(ops)], Options())
+    assert events[:7] == [
+        *("printed", "printed", "launcher", "submitted", "submitted"),
+        *("printed", "printed"),
+    ]
+    assert events[7:9] == ["submitted", "finished 4"]
+    assert events[9:] == ["compiled for 90"] * (3 + 4)
 
 
 @pytest.mark.parametrize("shape", [(3, 0), (0, 3)])
