@@ -1,6 +1,7 @@
 """Are emitted conversions right on a GPU, and how fast are they beside Triton's own?
 
-    python benchmarks/conversions_gpu.py [--examples 70] [--random 100] [--json FILE]
+    python benchmarks/conversions_gpu.py [--examples 70] [--random 100] [--candidates 6]
+        [--seconds 420] [--commit HASH] [--json FILE]
 
 ``right``: hypothesis draws layouts (any matrices, copies, flips) and widths of 1 to 16
 bytes, in several processes; each emission runs on random bytes with a poisoned target,
@@ -8,10 +9,12 @@ and every place of every thread must equal what PyTorch's indexing gives. A fail
 shrunk and listed.
 
 ``speed``: the published microbenchmark's ten cases and random ones. One block converts
-there and back in a loop, each time what the last round gave; 1,024 conversions are
-timed, ours and Triton's in turn, in one process; medians. Every timed kernel's output
-is compared too. Conversions whose layouts a tensor in Gluon can't name (copies in lanes
-or warps) run in hardware form.
+there and back in a loop, each time what the last round gave. The candidates of each
+case (``compiler.codegen.gluon.round_trip``) are timed once; the fastest is then timed
+beside what the cost model takes and Triton's own, in turn, in one process; medians, for
+1,024 conversions. All candidates' times are kept, to fit the cost model to. Every timed
+kernel's output is compared too. Conversions whose layouts a tensor in Gluon can't name
+(copies in lanes or warps) run in hardware form.
 """
 
 import argparse
@@ -25,8 +28,10 @@ import sys
 import time
 import traceback
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import replace
+from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -37,26 +42,25 @@ sys.path.insert(0, str(ROOT))
 
 from algebra.gauss import rank
 from benchmarks.conversions_cases import Case, drawn, published
-from compiler.codegen.gluon.conversion import tile_function
 from compiler.codegen.gluon.emission import Emission, load_module
 from compiler.codegen.gluon.plan_block import STATIC_BYTES
 from compiler.codegen.gluon.probe import ROUND_TRIPS, place_probe, round_trips
+from compiler.codegen.gluon.round_trip import RoundTrip, candidates, opaque_bits
 from compiler.codegen.gluon.tensor_conversion import row_major
+from compiler.codegen.gluon.tuning import LAUNCHES, Loop, choice
 from compiler.convert import plans
 from compiler.convert.copies import without_copies
 from compiler.convert.hardware import hardware_of
 from compiler.convert.nearest import nearest_source
 from compiler.convert.plan import Plan
-from compiler.convert.steps import SCOPES, Barrier
 from verify.mutants.conversions import FAULTS, leaves_the_warp
 
 CONVERSIONS = 1024
 EVERY_FAULT = 40
-LOOPS = 4
 REPEATS = 25
 POISON = -86
 MOST_REGISTER_BITS = 7
-OTHERS = int(os.environ.get("OTHERS", "0"))  # plans timed besides the chosen one
+TRITON = "triton"
 
 
 def places(layout: Any) -> Any:
@@ -177,144 +181,26 @@ def fault(name: str) -> dict[str, Any]:
     return {"fault": name, "caught_at": None, "tried": tried}
 
 
-def waits(plan: Plan) -> int:
-    """Return the widest barrier of a plan, as a place in SCOPES; -1 without one."""
-    scopes = [SCOPES.index(s.scope) for s in plan.steps if isinstance(s, Barrier)]
-    return max(scopes, default=-1)
-
-
-def pair_text(there: Plan, back: Plan, form: str) -> str:
-    """Return the module that times two plans in a form.
-
-    A conversion needs no barrier before its stores if the other one has a barrier as
-    wide: every thread passes it after it has loaded, and before it stores again.
-    Where both together take more than a kernel may declare, they share their memory.
-    """
-    shares = there.shared_bytes + back.shared_bytes > STATIC_BYTES and form != "memory"
-    tile = "shared_tile" if shares else ""
-    first, second = (
-        one.emit(
-            form,
-            name=name,
-            repeated=shares or waits(other) < waits(one),
-            tile=tile,
-        )
-        for one, other, name in ((there, back, "there"), (back, there, "back"))
-    )
-    declared = None
-    if shares:
-        size = max(there.shared_bytes, back.shared_bytes)
-        declared = tile_function(tile, size, hardware_of(there.src))
-    bits = opaque_bits(there, back)
-    return round_trips(
-        first, second, there.src, there.dst, opaque_bits=bits, tile=declared
-    )
-
-
-def opaque_bits(there: Plan, back: Plan) -> int:
-    """Return the size of an element if both ways could be shuffles, else 0.
-
-    There a compiler that sees both ways cancels the selections of one with those of
-    the other, which no program that computes between them can do.
-    """
-    within = there.least_shuffles is not None or back.least_shuffles is not None
-    registers = min(hardware_of(side).registers for side in (there.src, there.dst))
-    whole = there.element_bits << registers >= 32
-    return there.element_bits if within and whole else 0
-
-
-def form_of(there: Plan, back: Plan) -> str:
-    """Return the form in which both plans' own steps run, if there is one."""
-    if there.shared_bytes + back.shared_bytes > STATIC_BYTES:
-        return "memory"
-    through = all(plan.swizzling is not None for plan in (there, back))
-    if through and (there.is_narrow or back.is_narrow):
-        return "memory"
-    planned = all(one.emit("tensor").is_planned for one in (there, back))
-    return "tensor" if planned else "hardware"
-
-
-def both(case: Case) -> list[list[Plan]]:
-    """Return the plans there and back, for a block that is alone and a loop."""
+@cache
+def pairs(case: Case, most: int) -> list[RoundTrip]:
+    """Return the pairs of plans that are timed, the cost model's own first."""
     warps = case.src.get_in_dim_size("warp")
-    sides = [(case.src, case.dst), (case.dst, case.src)]
-    return [
-        plans(*pair, case.element_bits, resident_warps=warps, packed=False)
-        for pair in sides
-    ]
+    return candidates(
+        case.src, case.dst, case.element_bits, resident_warps=warps, most=most
+    )
 
 
-def variants(case: Case) -> dict[str, tuple[str, str, Any]]:
-    """Return the modules to time: name -> text, form, what the plans are."""
-    there, back = both(case)
-    found: dict[str, tuple[str, str, Any]] = {}
-    src, dst = there[0].src, there[0].dst
-    bits = opaque_bits(there[0], back[0])
-    native = round_trips(None, None, src, dst, opaque_bits=bits)
-    found["triton"] = (native, "tensor", None)
-    form = form_of(there[0], back[0])
-    listed = [("ours", form, there[0], back[0])]
-    listed += [
-        (f"{i}/0", form, one, back[0])
-        for i, one in enumerate(there[1 : OTHERS + 1], start=1)
-    ]
-    listed += [
-        (f"0/{i}", form, there[0], one)
-        for i, one in enumerate(back[1 : OTHERS + 1], start=1)
-    ]
-    if OTHERS and form != "memory" and there[0].swizzling and back[0].swizzling:
-        listed.append(("memory", "memory", there[0], back[0]))
-    for name, form, one, other in listed:
-        facts = {
-            "ways": [one.way, other.way],
-            "counts": [one.counts, other.counts],
-            "costs": [one.cost, other.cost],
-            "shared_bytes": [one.shared_bytes, other.shared_bytes],
-        }
-        try:
-            found[name] = (pair_text(one, other, form), form, facts)
-        except Exception as error:
-            found[name] = ("", f"{error}"[:300], facts)
-    return found
+def native(first: RoundTrip) -> str:
+    """Return the module of Triton's own conversions, as opaque as ours."""
+    bits = opaque_bits(first.there, first.back)
+    src, dst = first.there.src, first.there.dst
+    return round_trips(None, None, src, dst, opaque_bits=bits)
 
 
-class Timed:
-    """A compiled module of one case, with its memory."""
-
-    def __init__(self, case: Case, text: str, form: str) -> None:
-        """Load the kernel and draw the data."""
-        import torch
-
-        self.form = form
-        elements = 1 << sum(case.src.out_bits)
-        self.source = random_bytes(elements, case.element_bits)
-        self.target = torch.full_like(self.source, POISON)
-        self.kernel = load_module(text).probe
-        self.warps = case.src.get_in_dim_size("warp")
-
-    def run(self, rounds: int) -> Any:
-        """Launch once."""
-        return self.kernel[(1,)](self.source, self.target, rounds, num_warps=self.warps)
-
-    def is_right(self) -> bool:
-        """Compare what came back."""
-        import torch
-
-        self.target.fill_(POISON)
-        self.run(3)
-        torch.cuda.synchronize()
-        return bool(torch.equal(self.target, self.source))
-
-    def microseconds(self) -> float:
-        """Return the time of 1,024 conversions, launch included."""
-        import torch
-
-        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        start.record()
-        self.run(LOOPS * CONVERSIONS // (2 * ROUND_TRIPS))
-        end.record()
-        torch.cuda.synchronize()
-        return float(start.elapsed_time(end)) * 1000 / LOOPS
+def loop(case: Case, text: str) -> Loop:
+    """Return a kernel of round trips with its memory."""
+    warps = case.src.get_in_dim_size("warp")
+    return Loop(text, 1 << sum(case.src.out_bits), case.element_bits, warps)
 
 
 def copies(case: Case, emission: Emission) -> bool:
@@ -328,26 +214,33 @@ def copies(case: Case, emission: Emission) -> bool:
     return bool(torch.equal(source, target))
 
 
-def warm(case: Case) -> dict[str, str]:
-    """Compile all variants of a case in this process; return what went wrong."""
+def warm(case: Case, most: int) -> dict[str, str]:
+    """Compile and check all variants of a case; return what went wrong."""
+    found = pairs(case, most)
+    texts = {TRITON: native(found[0])}
+    texts |= {str(number): one.text for number, one in enumerate(found)}
     wrong = {}
-    there, back = (found[0] for found in both(case))
-    form = form_of(there, back)
-    for one in (there, back):
-        emission = one.emit(form)
-        fine = is_right(emission) if form == "hardware" else copies(case, emission)
-        if not fine:
-            wrong["ours"] = "wrong output of one direction"
-    for name, (text, form, _) in variants(case).items():
-        if not text:
-            wrong[name] = form
-            continue
+    for name, text in texts.items():
         try:
-            if not Timed(case, text, form).is_right():
+            if not loop(case, text).is_right():
                 wrong[name] = "wrong output"
         except Exception as error:
             wrong[name] = f"{type(error).__name__}: {error}"[:600]
     return wrong
+
+
+def directions(case: Case, one: RoundTrip) -> str:
+    """Check each way of a pair alone; return what went wrong."""
+    for plan in (one.there, one.back):
+        try:
+            emission = plan.emit(one.form)
+            hardware = one.form == "hardware"
+            fine = is_right(emission) if hardware else copies(case, emission)
+        except Exception as error:
+            return f"{type(error).__name__}: {error}"[:600]
+        if not fine:
+            return "wrong output of one direction"
+    return ""
 
 
 def slots(plan: Plan) -> int:
@@ -401,46 +294,54 @@ def instructions(compiled: Any) -> dict[str, int]:
     return {kind: number for kind, number in trips.items() if number}
 
 
-def speed(case: Case, wrong: dict[str, str], repeats: int) -> dict[str, Any]:
-    """Time the variants of a case in turn."""
-    found = variants(case)
-    timed = {
-        name: Timed(case, text, form)
-        for name, (text, form, _) in found.items()
-        if name not in wrong
-    }
-    row: dict[str, Any] = {
-        "case": case.name,
-        "element_bits": case.element_bits,
-        "wrong": wrong,
-        "variants": {},
-    }
-    compiled = {name: one.run(3) for name, one in timed.items()}
-    counts = {name: instructions(one) for name, one in compiled.items()}
-    there, back = (plans[0] for plans in both(case))
-    row["least_slots"] = slots(there) + slots(back)
+def tune(case: Case, wrong: dict[str, str], most: int) -> dict[str, Any]:
+    """Time each candidate once; return the chosen one's number and all times."""
+    found = pairs(case, most)
+    entries: list[dict[str, Any]] = []
+    times: list[float | None] = []
+    for number, one in enumerate(found):
+        us = None
+        if str(number) not in wrong:
+            kernel = loop(case, one.text)
+            rounds = kernel.rounds()
+            us = statistics.median(kernel.microseconds(rounds) for _ in range(LAUNCHES))
+        times.append(us)
+        entries.append(
+            {
+                "form": one.form,
+                "ways": [one.there.way, one.back.way],
+                "counts": [one.there.counts, one.back.counts],
+                "costs": [one.there.cost, one.back.cost],
+                "shared_bytes": [one.there.shared_bytes, one.back.shared_bytes],
+                "us": us and round(us * CONVERSIONS, 3),
+            }
+        )
+    return {"chosen": choice(times), "candidates": entries}
+
+
+def speed(case: Case, row: dict[str, Any], repeats: int) -> None:
+    """Time what was chosen, what the cost model takes, and Triton's own, in turn."""
+    found = pairs(case, len(row["candidates"]))
+    chosen = found[row["chosen"]]
+    texts = {TRITON: native(found[0]), "ours": chosen.text}
+    if row["chosen"] and row["candidates"][0]["us"]:
+        texts["model"] = found[0].text
+    loops = {name: loop(case, text) for name, text in texts.items()}
+    compiled = {name: one.run(3) for name, one in loops.items()}
+    row["least_slots"] = slots(chosen.there) + slots(chosen.back)
     row["slots"] = {name: taken(one) for name, one in compiled.items()}
-    times: dict[str, list[float]] = {name: [] for name in timed}
-    for one in timed.values():
-        one.microseconds()
+    row["ptx"] = {name: instructions(one) for name, one in compiled.items()}
+    rounds = {name: one.rounds() for name, one in loops.items()}
+    times: dict[str, list[float]] = {name: [] for name in loops}
     for _ in range(repeats):
-        for name, one in timed.items():
-            times[name].append(one.microseconds())
-    for name, one in timed.items():
-        row["variants"][name] = {
-            "us": round(statistics.median(times[name]), 3),
-            "least_us": round(min(times[name]), 3),
-            "form": one.form,
-            "ptx": counts[name],
-            "plan": found[name][2],
-        }
-    medians = {name: entry["us"] for name, entry in row["variants"].items()}
-    if "triton" in medians and "ours" in medians:
-        row["at_limit"] = row["slots"]["triton"] <= row["least_slots"]
-        row["ratio"] = round(medians["ours"] / medians["triton"], 4)
-        best = min(us for name, us in medians.items() if name != "triton")
-        row["best_ratio"] = round(best / medians["triton"], 4)
-    return row
+        for name, one in loops.items():
+            times[name].append(one.microseconds(rounds[name]) * CONVERSIONS)
+    row["us"] = {n: round(statistics.median(t), 3) for n, t in times.items()}
+    row["least_us"] = {n: round(min(t), 3) for n, t in times.items()}
+    row["at_limit"] = row["slots"][TRITON] <= row["least_slots"]
+    row["ratio"] = round(row["us"]["ours"] / row["us"][TRITON], 4)
+    model = row["us"].get("model", row["us"]["ours"])
+    row["model_ratio"] = round(model / row["us"][TRITON], 4)
 
 
 def geometric_mean(values: list[float]) -> float:
@@ -455,7 +356,8 @@ def main() -> int:
     parser.add_argument("--examples", type=int, default=70, help="of each worker")
     parser.add_argument("--random", type=int, default=100, help="cases to time")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--seconds", type=float, default=240, help="for the whole run")
+    parser.add_argument("--seconds", type=float, default=420, help="for the whole run")
+    parser.add_argument("--candidates", type=int, default=6, help="timed for each case")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--commit", help="the commit measured, where git is not")
     options = parser.parse_args()
@@ -478,24 +380,20 @@ def main() -> int:
             options.json.write_text(json.dumps(result, indent=1) + "\n")
 
     cases = published() + drawn(options.seed, options.random)
-    wrong: dict[str, dict[str, str]] = {}
+    rows: list[dict[str, Any]] = [{"case": case.name} for case in cases]
+    result["speed"] = rows
     with ProcessPoolExecutor(options.workers, mp_context=get_context("spawn")) as pool:
-        warming = {pool.submit(warm, case): case for case in cases}
+        warming = {
+            pool.submit(warm, case, options.candidates): row
+            for case, row in zip(cases, rows, strict=True)
+        }
         for done in as_completed(warming):
-            case = warming[done]
             try:
-                wrong[case.name] = done.result()
+                warming[done]["wrong"] = done.result()
             except Exception as error:
-                wrong[case.name] = {"triton": f"{type(error).__name__}: {error}"}
+                warming[done]["error"] = f"{type(error).__name__}: {error}"[:600]
         print(f"compiled {len(cases)} cases after {time.time() - started:.0f} s")
-        rows: list[dict[str, Any]] = []
-        result["speed"] = rows
-        for case in cases:
-            try:
-                rows.append(speed(case, wrong.get(case.name, {}), REPEATS))
-            except Exception as error:
-                text = f"{type(error).__name__}: {error}"[:600]
-                rows.append({"case": case.name, "error": text})
+        time_all(pool, cases, rows, options.candidates, deadline, flush)
         result["summary"] = summarise(rows, len(cases))
         flush()
         print(json.dumps(result["summary"]), f"after {time.time() - started:.0f} s")
@@ -519,6 +417,51 @@ def main() -> int:
         show(row)
     print(json.dumps(result["summary"]))
     return 0
+
+
+def time_all(
+    pool: ProcessPoolExecutor,
+    cases: list[Case],
+    rows: list[dict[str, Any]],
+    most: int,
+    deadline: float,
+    flush: Callable[[], None],
+) -> None:
+    """Choose by timing, check what was chosen, then time it beside Triton's own."""
+
+    def each(step: Callable[[Case, dict[str, Any]], None]) -> None:
+        for case, row in zip(cases, rows, strict=True):
+            if "error" in row:
+                continue
+            if time.time() > deadline:
+                row["error"] = "out of time"
+                continue
+            try:
+                step(case, row)
+            except Exception as error:
+                row["error"] = f"{type(error).__name__}: {error}"[:600]
+        flush()
+
+    def chosen(case: Case, row: dict[str, Any]) -> None:
+        row["element_bits"] = case.element_bits
+        row |= tune(case, row["wrong"], most)
+        if row["chosen"] is None or TRITON in row["wrong"]:
+            row["error"] = "nothing to time"
+
+    each(chosen)
+    checks = {
+        pool.submit(directions, case, pairs(case, most)[row["chosen"]]): row
+        for case, row in zip(cases, rows, strict=True)
+        if "error" not in row
+    }
+    for done in as_completed(checks):
+        try:
+            wrong = done.result()
+        except Exception as error:
+            wrong = f"{type(error).__name__}: {error}"[:600]
+        if wrong:
+            checks[done]["error"] = wrong
+    each(lambda case, row: speed(case, row, REPEATS))
 
 
 def right(
@@ -561,6 +504,10 @@ def summarise(rows: list[dict[str, Any]], asked: int) -> dict[str, Any]:
         "geometric_mean": round(geometric_mean(ratios), 4),
         "above_1.05": sum(ratio > 1.05 for ratio in ratios),
         "largest": max(ratios, default=None),
+        "geometric_mean_by_the_cost_model": round(
+            geometric_mean([row["model_ratio"] for row in timed]), 4
+        ),
+        "model_above_1.05": sum(row["model_ratio"] > 1.05 for row in timed),
         "at_limit": len(at_limit),
         "at_limit_above_1.02": sum(ratio > 1.02 for ratio in at_limit),
         "geometric_mean_not_at_limit": round(geometric_mean(others), 4),
@@ -570,14 +517,13 @@ def summarise(rows: list[dict[str, Any]], asked: int) -> dict[str, Any]:
 def show(row: dict[str, Any]) -> None:
     """Print one line."""
     if "ratio" not in row:
-        print(f"{row['case'][:60]:60} {row.get('error') or row['wrong']}"[:200])
+        print(f"{row['case'][:60]:60} {row.get('error')} {row.get('wrong')}"[:200])
         return
-    entry = row["variants"]
-    ours, native = entry["ours"], entry["triton"]
+    entry = row["candidates"][row["chosen"]]
     print(
-        f"{row['case'][:52]:52} {row['element_bits']:2} {ours['us']:8.1f} "
-        f"{native['us']:8.1f} {row['ratio']:.3f} {row['best_ratio']:.3f} "
-        f"{ours['form'][:1]}"
+        f"{row['case'][:52]:52} {row['element_bits']:2} {row['us']['ours']:8.1f} "
+        f"{row['us'][TRITON]:8.1f} {row['ratio']:.3f} {row['model_ratio']:.3f} "
+        f"{row['chosen']} {entry['form'][:1]}"
     )
 
 

@@ -162,6 +162,7 @@ class Plan:
         name: str = "convert",
         repeated: bool = True,
         tile: str = "",
+        in_common: bool = True,
     ) -> "Emission":
         """Return a Gluon function that carries out the plan.
 
@@ -178,6 +179,8 @@ class Plan:
             tile: Name of shared memory that conversions of a kernel have in common,
                 declared by ``compiler.codegen.gluon.conversion.tile_function``;
                 default: memory of its own.
+            in_common: Whether other plans use that memory, too; then each waits for all
+                warps before it stores.
 
         Triton has no elements of 128 bits: there the function takes elements of 64
         bits with a last dim ``part`` of size 2, the lowest register bit of all places.
@@ -195,7 +198,7 @@ class Plan:
                 self.element_bits // 2,
                 self.device.name,
                 shared_bytes=max(self.shared_bytes, self.device.conversion_bytes),
-            ).emit(form, name=name, repeated=repeated, tile=tile)
+            ).emit(form, name=name, repeated=repeated, tile=tile, in_common=in_common)
         return emit(
             self.steps,
             self.src,
@@ -206,6 +209,7 @@ class Plan:
             shared_bytes=self.shared_bytes,
             repeated=repeated,
             tile=tile,
+            in_common=in_common,
             memory=None if self.swizzling is None else self.swizzling.memory,
             banks=self.device.banks,
         )

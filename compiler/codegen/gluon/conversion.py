@@ -47,6 +47,7 @@ def hardware_function(
     shared_bytes: int = 0,
     repeated: bool = True,
     tile: str = "",
+    in_common: bool = True,
 ) -> FunctionText:
     """Return a function from hardware form to hardware form.
 
@@ -58,6 +59,7 @@ def hardware_function(
         shared_bytes: Shared memory of the steps [bytes].
         repeated: Whether it may run more than once in a kernel.
         tile: Name of shared memory that ``tile_function`` declares; default: its own.
+        in_common: Whether other plans' functions use that memory, too.
 
     Raises:
         UnsupportedLayoutError: as ``block``.
@@ -66,7 +68,12 @@ def hardware_function(
         lines = [f"def {name}(x):", '    """Change nothing."""', "    return x"]
         return FunctionText(name, module([], lines), None)
     made = block(
-        steps, element_bits, shared_bytes=shared_bytes, repeated=repeated, tile=tile
+        steps,
+        element_bits,
+        shared_bytes=shared_bytes,
+        repeated=repeated,
+        tile=tile,
+        in_common=in_common,
     )
     _, last = ends(inside(steps))
     named = constants(name, made, here, last)
@@ -85,8 +92,9 @@ def hardware_function(
 def tile_function(name: str, shared_bytes: int, threads: Hardware) -> FunctionText:
     """Return a function ``declare_NAME()`` for memory that several conversions share.
 
-    A kernel calls it once, before all conversions with ``tile=NAME``. Those must be
-    emitted with ``repeated=True``, since another one may have used the memory.
+    A kernel calls it once, before all conversions with ``tile=NAME``. Those of several
+    plans must be emitted with ``repeated=True``, since another one may have used the
+    memory.
 
     Args:
         name: Of the shared memory in PTX; no other variable of the kernel has it.

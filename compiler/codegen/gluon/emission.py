@@ -97,6 +97,7 @@ def emit(
     shared_bytes: int,
     repeated: bool,
     tile: str,
+    in_common: bool,
     memory: LinearLayout | None,
     banks: int,
 ) -> Emission:
@@ -110,6 +111,7 @@ def emit(
             shared_bytes=shared_bytes,
             repeated=repeated,
             tile=tile,
+            in_common=in_common,
         )
         return Emission(form, function, src, dst, element_bits, True)
     if form not in FORMS:
@@ -132,6 +134,7 @@ def emit(
             shared_bytes=shared_bytes,
             repeated=repeated,
             tile=tile,
+            in_common=in_common,
         )
         if found is not None:
             return Emission(form, found, src, dst, element_bits, True)

@@ -80,6 +80,7 @@ def block(
     shared_bytes: int = 0,
     repeated: bool = True,
     tile: str = "",
+    in_common: bool = True,
 ) -> Block:
     """Return the PTX of the steps.
 
@@ -89,6 +90,7 @@ def block(
         shared_bytes: Shared memory of the steps [bytes].
         repeated: Whether the block may run again, so must wait before its first store.
         tile: Name of shared memory that another block declares; default: its own.
+        in_common: Whether blocks of other plans use that memory, too.
 
     Raises:
         UnsupportedLayoutError: elements of 128 bits, other blocks' memory, or more
@@ -118,7 +120,7 @@ def block(
         constraints = writer.open(first, last)
         if repeated and shared_bytes:
             scopes = {step.scope for step in merged if isinstance(step, Barrier)}
-            if tile:  # another block may have used the memory across warps
+            if tile and in_common:  # another plan may have used it across warps
                 scopes.add("block")
             widest = [scope for scope in SCOPES if scope in scopes][-1:]
             assembly.lines += [BARRIERS[scope] for scope in widest]

@@ -91,7 +91,7 @@ def round_trips(
     dst: AffineLayout,
     *,
     opaque_bits: int = 0,
-    tile: FunctionText | None = None,
+    tiles: Sequence[FunctionText] = (),
 ) -> str:
     """Return a module with ``probe(source, target, rounds)``, to time conversions.
 
@@ -108,13 +108,12 @@ def round_trips(
         dst: Destination layout.
         opaque_bits: Size of an element, if a move that the compiler cannot see through
             is to keep it from cancelling the selections of both ways; else 0 [bits].
-        tile: Function that declares memory which both conversions use, if they do.
+        tiles: Functions that declare the memory which conversions name; each block of
+            PTX in the loop would else have memory of its own.
     """
     parts = [e.text for e in (there, back) if e is not None] or [HEADER]
-    declared = []
-    if tile is not None:
-        parts.append(tile.text)
-        declared.append(f"    {tile.name}()")
+    parts += [tile.text for tile in tiles]
+    declared = [f"    {tile.name}()" for tile in tiles]
     hardware = there is not None and there.form == "hardware"
     sides = (src, dst)
     if hardware:

@@ -86,6 +86,7 @@ def tensor_function(
     shared_bytes: int = 0,
     repeated: bool = True,
     tile: str = "",
+    in_common: bool = True,
 ) -> FunctionText | None:
     """Return a function ``name(x, layout)``, or None where copies prevent it.
 
@@ -98,6 +99,7 @@ def tensor_function(
         shared_bytes: Shared memory of the steps [bytes].
         repeated: Whether it may run more than once in a kernel.
         tile: Name of shared memory that ``tile_function`` declares; default: its own.
+        in_common: Whether other plans' functions use that memory, too.
 
     Raises:
         UnsupportedLayoutError: as ``block`` and ``place_bits``.
@@ -106,7 +108,12 @@ def tensor_function(
     if taken is None or given is None:
         return None
     made = block(
-        steps, element_bits, shared_bytes=shared_bytes, repeated=repeated, tile=tile
+        steps,
+        element_bits,
+        shared_bytes=shared_bytes,
+        repeated=repeated,
+        tile=tile,
+        in_common=in_common,
     )
     first, last = ends(inside(steps))
     prefix = name.upper()

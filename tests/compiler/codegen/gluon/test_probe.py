@@ -62,7 +62,7 @@ def test_round_trips_with_memory_in_common() -> None:
     first = there.emit("hardware", name="there", tile="both")
     second = back.emit("hardware", name="back", tile="both")
     tile = tile_function("both", there.shared_bytes, hardware_of(there.src))
-    text = round_trips(first, second, there.src, there.dst, tile=tile)
+    text = round_trips(first, second, there.src, there.dst, tiles=[tile])
     ast.parse(text)
     assert text.count(".shared .align 1024 .b8 both[512];") == 1
     assert "b8 tile" not in text and "declare_both()" in text

@@ -1,0 +1,179 @@
+"""Two plans, there and back, as one kernel that times them; and which pairs to time.
+
+One block of threads converts there and back in a loop, each time what the last round
+gave. The two conversions have a piece of shared memory each, so that one barrier in
+each is enough: every thread passes the other's barrier after it has loaded, and before
+it stores again.
+"""
+
+from dataclasses import dataclass
+from itertools import islice, product
+
+from algebra.errors import LayoutError
+from compiler.convert.hardware import Layout, hardware_of
+from compiler.convert.plan import Plan, plans
+from compiler.convert.steps import SCOPES, Barrier
+
+from .conversion import tile_function
+from .plan_block import STATIC_BYTES
+from .probe import round_trips
+
+WORD_BITS = 32
+TILES = ("tile_there", "tile_back")
+MOST_PAIRS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class RoundTrip:
+    """A plan from one layout to another, and one back.
+
+    Attributes:
+        there: Plan from the source to the destination.
+        back: Plan from the destination to the source.
+        form: In which both are emitted: ``"hardware"``, ``"tensor"`` or ``"memory"``.
+    """
+
+    there: Plan
+    back: Plan
+    form: str
+
+    @property
+    def text(self) -> str:
+        """The module with ``probe(source, target, rounds)``.
+
+        Raises:
+            UnsupportedLayoutError: the form cannot express one of the plans.
+        """
+        bits = opaque_bits(self.there, self.back)
+        src, dst = self.there.src, self.there.dst
+        if self.form == "memory":
+            one, other = (
+                plan.emit("memory", name=name)
+                for plan, name in ((self.there, "there"), (self.back, "back"))
+            )
+            return round_trips(one, other, src, dst, opaque_bits=bits)
+        sizes = [self.there.shared_bytes, self.back.shared_bytes]
+        in_common = sum(sizes) > STATIC_BYTES
+        tiles = TILES[:1] * 2 if in_common else TILES
+        one, other = (
+            plan.emit(
+                self.form,
+                name=name,
+                repeated=in_common or waits(opposite) < waits(plan),
+                tile=tile if plan.shared_bytes else "",
+                in_common=in_common,
+            )
+            for plan, opposite, name, tile in (
+                (self.there, self.back, "there", tiles[0]),
+                (self.back, self.there, "back", tiles[1]),
+            )
+        )
+        declared: dict[str, int] = {}
+        for tile, size in zip(tiles, sizes, strict=True):
+            declared[tile] = max(declared.get(tile, 0), size)
+        threads = hardware_of(self.there.src)
+        return round_trips(
+            one,
+            other,
+            src,
+            dst,
+            opaque_bits=bits,
+            tiles=[
+                tile_function(tile, size, threads)
+                for tile, size in declared.items()
+                if size
+            ],
+        )
+
+
+def candidates(
+    src: Layout,
+    dst: Layout,
+    element_bits: int,
+    target: str = "sm_90",
+    *,
+    resident_warps: int,
+    most: int = MOST_PAIRS,
+) -> list[RoundTrip]:
+    """Return pairs that are worth timing, the one that the cost model takes first.
+
+    Pairs of cheap plans come before those of dear ones. Each comes by its own steps,
+    and by Gluon's store and load through its memory layout, if it has one: the way
+    that Triton itself takes, with half the barriers. Those that cannot be emitted, and
+    those whose kernel is the same as that of an earlier one, are left out.
+
+    Args:
+        src: Source layout.
+        dst: Destination layout.
+        element_bits: Size of an element [bits].
+        target: As in ``plan``.
+        resident_warps: As in ``plan``; the kernel's warps, as it runs alone.
+        most: How many to return at most.
+    """
+    both = [
+        plans(*sides, element_bits, target, resident_warps=resident_warps, packed=False)
+        for sides in ((src, dst), (dst, src))
+    ]
+    found: dict[str, RoundTrip] = {}
+    numbers = product(*(range(len(one)) for one in both))
+    ranked = sorted(numbers, key=lambda pair: (sum(pair), abs(pair[0] - pair[1])))
+    preferred = preferred_form(both[0][0], both[1][0])
+    for i, j in islice(ranked, most):
+        for form in sorted(forms(both[0][i], both[1][j]), key=preferred.__ne__):
+            one = RoundTrip(both[0][i], both[1][j], form)
+            try:
+                found.setdefault(one.text, one)
+            except LayoutError:
+                continue  # Gluon has no such layouts, or the memory is too large
+    return list(found.values())[:most]
+
+
+def forms(there: Plan, back: Plan) -> list[str]:
+    """Return the forms in which a pair may be emitted."""
+    found = []
+    sizes = there.shared_bytes, back.shared_bytes
+    if max(sizes) <= STATIC_BYTES:
+        found.append(own_form(there, back))
+    if there.swizzling is not None and back.swizzling is not None:
+        found.append("memory")
+    return found
+
+
+def own_form(there: Plan, back: Plan) -> str:
+    """Return the form that carries out both plans' own steps."""
+    try:
+        planned = all(one.emit("tensor").is_planned for one in (there, back))
+    except LayoutError:
+        planned = False
+    return "tensor" if planned else "hardware"
+
+
+def preferred_form(there: Plan, back: Plan) -> str:
+    """Return the form that is taken without timing.
+
+    Accesses of less than a word, and memory that a block of PTX may not declare, are
+    left to Gluon's own store and load.
+    """
+    through = there.swizzling is not None and back.swizzling is not None
+    large = there.shared_bytes + back.shared_bytes > STATIC_BYTES
+    if through and (large or there.is_narrow or back.is_narrow):
+        return "memory"
+    return own_form(there, back)
+
+
+def waits(plan: Plan) -> int:
+    """Return the widest barrier of a plan, as a place in SCOPES; -1 without one."""
+    scopes = [SCOPES.index(s.scope) for s in plan.steps if isinstance(s, Barrier)]
+    return max(scopes, default=-1)
+
+
+def opaque_bits(there: Plan, back: Plan) -> int:
+    """Return the size of an element if both ways could be shuffles, else 0.
+
+    There a compiler that sees both ways cancels the selections of one with those of
+    the other, which no program that computes between them can do.
+    """
+    within = there.least_shuffles is not None or back.least_shuffles is not None
+    registers = min(hardware_of(side).registers for side in (there.src, there.dst))
+    whole = there.element_bits << registers >= WORD_BITS
+    return there.element_bits if within and whole else 0
