@@ -95,3 +95,50 @@ def test_either_order_of_a_product_and_a_quotient_is_within_the_bound() -> None:
     assert not torch.equal(other, wanted.values[0])
     assert compare(wanted, [other, x]) is None
     assert compare(wanted, [other * (1 + 1e-2), x]) is not None
+
+
+def test_a_gradient_that_overflows_in_one_formula_only_is_left_open() -> None:
+    huge = torch.tensor([[1.0, 0.5, 1.0, 2.0], [1.0, 2.0, 3.0, 5.0]]).double()
+
+    def gradient(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        x = x.detach().requires_grad_()
+        with torch.enable_grad():
+            out = torch.nn.functional.layer_norm(x, (4,), torch.ones(4).double())
+            weights = torch.arange(8.0).double().reshape(2, 4)
+            return torch.autograd.grad(out, x, weights)
+
+    huge[0, 0] = torch.finfo(torch.float64).max
+    wanted = expected(gradient, lambda: [huge.clone()])
+    assert bool(wanted.values[0][0].isnan().all())
+    free = wanted.loose[0]
+    assert free is not None and free.tolist() == [[True] * 4, [False] * 4]
+    right = wanted.values[0].clone()
+    right[0] = 0.0
+    assert compare(wanted, [right, huge]) is None
+    right[1, 0] *= 1 + 1e-6
+    assert compare(wanted, [right, huge]) is not None
+
+
+def test_statistics_of_a_batch_need_not_be_rounded_to_a_half_type() -> None:
+    def normal() -> list[torch.Tensor]:
+        generator = torch.Generator().manual_seed(3)
+        return [torch.randn(4, 2, 17, generator=generator).half()]
+
+    weight, bias = torch.tensor([-1.0, -0.5]).half(), torch.tensor([-0.5, 0.25]).half()
+
+    def function(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        mean, var = torch.zeros(2).half(), torch.ones(2).half()
+        norm = torch.nn.functional.batch_norm
+        return norm(x, mean, var, weight, bias, True), mean, var
+
+    wanted = expected(function, normal)
+    x = normal()[0]
+    mean, var = torch.zeros(2).double(), torch.ones(2).double()
+    exact = torch.nn.functional.batch_norm(
+        x.double(), mean, var, weight.double(), bias.double(), True
+    ).half()
+    assert not torch.equal(exact, wanted.values[0])
+    assert compare(wanted, [exact, mean.half(), var.half(), x]) is None
+    wrong = exact.clone()
+    wrong[1] *= 1.1
+    assert compare(wanted, [wrong, mean.half(), var.half(), x]) is not None
