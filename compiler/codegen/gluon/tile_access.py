@@ -1,15 +1,19 @@
 """Loads and stores of files: addresses, hints of alignment, and who does not store."""
 
 from algebra.affine import AffineLayout
+from algebra.bits import log2
 from algebra.gauss import Echelon
 from algebra.layout import LinearLayout
 from compiler.assign.access import Access, access_of, position
-from compiler.assign.laws import compact, renaming, with_columns
+from compiler.assign.laws import compact, from_columns, renaming, with_columns
 from compiler.ir.expression import Expression, leaves
 from compiler.ir.index import from_terms, terms
 from compiler.ir.tile import TileLoad, TileStore
 
 from .tile_printer import FilePrinter
+from .tile_scalars import TYPES
+
+WORD_BITS = 32
 
 
 def load_lines(printer: FilePrinter, step: TileLoad, layout: LinearLayout) -> None:
@@ -26,6 +30,61 @@ def load_lines(printer: FilePrinter, step: TileLoad, layout: LinearLayout) -> No
     source = renaming(moved, AffineLayout(layout))
     assert source is not None, "the same elements in each thread"
     printer.rename(name, source)
+
+
+def word_elements(printer: FilePrinter, step: TileLoad, layout: LinearLayout) -> int:
+    """Return how many elements ``load_words`` puts in a word; 1: it is not possible."""
+    access = access_of(printer.graph, step)
+    per_word = max(1, WORD_BITS // access.element_bits)
+    vector = 1 << len(access.vector(_in_order(layout, access)))
+    narrow = step.result.dtype != "bool" and not step.operands
+    return per_word if narrow and per_word <= vector else 1
+
+
+def load_words(
+    printer: FilePrinter, step: TileLoad, layout: LinearLayout, name: str
+) -> None:
+    """Append a load of the words that a tile's elements are in, vectors as ever.
+
+    Args:
+        printer: Where it goes.
+        step: The load; ``word_elements`` of it is above 1.
+        layout: Of the tile.
+        name: Of the words.
+    """
+    access = access_of(printer.graph, step)
+    moved = _in_order(layout, access)
+    drop = log2(word_elements(printer, step, layout))
+    hardware = dict(zip(moved.in_names, moved.in_bits, strict=True))
+    hardware["register"] -= drop
+    coarse = from_columns(hardware, step.result.shape, moved.columns[drop:])
+    vector = 1 << len(access.vector(moved)) - drop
+    pointers, mask = _address(printer, step, coarse, layout, access, (drop, vector))
+    given = f", mask={mask}, other=0" if mask else ""
+    printer.add(f"{name} = gl.load({pointers}{given})")
+
+
+def unpack_words(
+    printer: FilePrinter, step: TileLoad, layout: LinearLayout, name: str
+) -> None:
+    """Append lines that make a tile of what ``load_words`` has loaded."""
+    access = access_of(printer.graph, step)
+    moved = _in_order(layout, access)
+    count = word_elements(printer, step, layout)
+    width, result = access.element_bits, step.result
+    parts = []
+    for number in range(count):
+        part = f"({name} >> {width * number}).to(gl.int{width})"
+        parts.append(f"{part}.to({TYPES[result.dtype]}, bitcast=True)")
+    while len(parts) > 1:  # the highest bit of the number is the first new dim
+        half = len(parts) // 2
+        parts = [f"gl.join({parts[i]}, {parts[i + half]})" for i in range(half)]
+    size = 1 << moved.in_bits[0]
+    printer.add(f"{result.name} = gl.reshape({parts[0]}, [{printer.threads}, {size}])")
+    printer.settled(result.name, moved.in_bits[0])
+    source = renaming(moved, AffineLayout(layout))
+    assert source is not None, "the same elements in each thread"
+    printer.rename(result.name, source)
 
 
 def store_lines(printer: FilePrinter, step: TileStore, layout: LinearLayout) -> None:
@@ -75,8 +134,13 @@ def _address(
     moved: LinearLayout,
     layout: LinearLayout,
     access: Access,
+    words: tuple[int, int] | None = None,
 ) -> tuple[str, str]:
-    """Append lines that make pointers and the mask; return their names."""
+    """Append lines that make pointers and the mask; return their names.
+
+    ``words`` is None for pointers to elements; for pointers to the words that they are
+    in, log2 of elements of a word, and words of a vector.
+    """
     buffer = printer.graph.buffers[step.buffer]
     address = position(buffer, step.index)
     inside: dict[Expression | None, int] = {
@@ -99,11 +163,18 @@ def _address(
     scalars = printer.scalars(None, moved, [from_terms(scalar)], wide=True)
     printer.add(f"{base} = {scalars[0]}")
     pointer = printer.fresh("pointer")
-    printer.add(f"{pointer} = ({step.buffer} + {base}) + {offset}")
-    vector = 1 << len(access.vector(moved))
-    if vector > 1:
+    if words is None:
+        printer.add(f"{pointer} = ({step.buffer} + {base}) + {offset}")
+        drop, vector = 0, 1 << len(access.vector(moved))
+    else:
+        drop, vector = words
+        printer.add(
+            f"{pointer} = ({step.buffer} + {base}).to(gl.pointer_type(gl.int32))",
+            f"{pointer} = {pointer} + ({offset} >> {drop})",
+        )
+    if vector > 1 or drop:
         # on the pointer: other operations may fold, and the hint be lost with them
-        size = vector * access.element_bits // 8
+        size = (vector << drop) * access.element_bits // 8
         printer.add(
             f"{pointer} = gl.max_contiguous(gl.multiple_of({pointer}, [1, {size}]), "
             f"[1, {vector}])"

@@ -44,6 +44,7 @@ from .tile_access import load_lines, store_lines
 from .tile_dot import dot_lines, hoist
 from .tile_gather import gather_lines
 from .tile_pipeline import begin, each, factor, streams_of
+from .tile_prefetch import early_loads, load_first, load_next
 from .tile_printer import SHARED, FilePrinter
 from .tile_scalars import TYPES, Scalars
 
@@ -78,7 +79,8 @@ def tile_kernel(given: Assignment, stages: int = 1) -> TileKernel:
     Args:
         given: Graph and layouts, of one block.
         stages: Slots in shared memory of each tile that a loop copies ahead for its
-            products; 1: loops load to registers.
+            products, other loads being issued a round ahead; 1: loops load to
+            registers, where they are written.
 
     Raises:
         BuildError: an operation that Gluon has not.
@@ -167,9 +169,11 @@ class _Printer(FilePrinter):
         self.add(*printer.lines)
         streams = streams_of(self, loop) if self.stages > 1 else []
         skipped = {one for stream in streams for one in stream.skipped}
+        early = early_loads(self, loop, skipped) if self.stages > 1 else []
         self._hoist(loop)
         if streams:
             begin(self, streams, loop, rounds)
+        load_first(self, early, loop)
         self.add(f"for {loop.counter.data} in range({rounds}):")
         outside, stored = dict(self.moved), dict(self.memory)
         self.depth += 1
@@ -177,6 +181,8 @@ class _Printer(FilePrinter):
             each(self, streams, loop, rounds)
         for stream in streams:
             self.memory[stream.tile] = factor(self, stream, loop)
+        load_next(self, early, loop)
+        skipped |= set(early)
         self._sequence([one for one in loop.body if one not in skipped])
         handed = [(one.argument.name, self.read(one, 1)) for one in loop.carried]
         kept = []

@@ -226,7 +226,8 @@ def _convert(target: str, source: str) -> Operation | None:
         return lambda a: to_bits(_integers(a, source).astype(np.float64), target)
     if source in floats:
         return None
-    return lambda a: _bits(_integers(a, source))
+    # the target's width counts: a wider register gets its sign
+    return lambda a: _bits(_integers(_bits(_integers(a, source)), target))
 
 
 _KIND: Final = re.compile(r"[subf]\d+(x2)?|bf16(x2)?|e4m3x2|e5m2x2|pred")

@@ -42,6 +42,8 @@ def bits(*values: int) -> list[np.ndarray]:
         ("not.b32", (0,), 0xFFFFFFFF),
         ("cvt.u64.u32", (0xFFFFFFFF,), 0xFFFFFFFF),
         ("cvt.s64.s32", (0xFFFFFFFF,), -1),
+        ("cvt.s8.s32", (0x12380,), -128),
+        ("cvt.u8.u32", (0x12380,), 0x80),
         ("cvt.f32.bf16", (0x3F80,), 0x3F800000),
         ("cvt.rn.bf16.f32", (0x3F808000,), 0x3F80),
         ("cvt.rn.bf16x2.f32", (0x40000000, 0x3F800000), 0x40003F80),
