@@ -7,6 +7,7 @@ its semantics. Not a benchmark by itself: ``ttir_liger.py`` and ``ttir_flaggems.
 use it for each refutation that they find.
 """
 
+import ast
 import multiprocessing
 import types
 from collections.abc import Iterator, Mapping
@@ -393,11 +394,13 @@ def _interpretable(kernel: Any, known: dict[int, Any]) -> Any:
     fn = kernel.fn
     # the interpreter patches these two where it finds them
     space = {"_language": tl, "_core": tl.core, **fn.__globals__}
+    space |= {"_joined": _joined, "_inverted": _inverted}
     copy = types.FunctionType(
         fn.__code__, space, fn.__name__, fn.__defaults__, fn.__closure__
     )
     copy.__annotations__ = fn.__annotations__
     known[id(kernel)] = found = triton_interpreter.InterpretedFunction(copy)
+    found.rewriter.ast_transformer = _Logic()
     for name in _named(fn.__code__):
         value = space.get(name)
         if _is_jitted(value):
@@ -407,6 +410,60 @@ def _interpretable(kernel: Any, known: dict[int, Any]) -> Any:
         elif isinstance(value, types.ModuleType) and not _is_tritons(value.__name__):
             space[name] = _module(value, _named(fn.__code__), known)
     return found
+
+
+class _Logic(triton_interpreter.ASTTransformer):  # type: ignore[misc]
+    """Lets ``and``, ``or`` and ``not`` work on each lane, as compiled kernels do."""
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:  # noqa: N802 - ast's name
+        """Return the assignment that the interpreter makes, of what it is here."""
+        node.value = self.visit(node.value)
+        found: ast.AST = super().visit_Assign(node)
+        return found
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:  # noqa: N802 - ast's name
+        """Return a call of ``_joined``."""
+        self.generic_visit(node)
+        name = "and" if isinstance(node.op, ast.And) else "or"
+        parts = [ast.Lambda(_NOTHING, value) for value in node.values]
+        function = ast.Name("_joined", ast.Load())
+        return ast.Call(function, [ast.Constant(name), *parts], [])
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:  # noqa: N802 - ast's name
+        """Return a call of ``_inverted``."""
+        self.generic_visit(node)
+        if not isinstance(node.op, ast.Not):
+            return node
+        return ast.Call(ast.Name("_inverted", ast.Load()), [node.operand], [])
+
+
+_NOTHING = ast.arguments([], [], None, [], [], None, [])
+
+
+def _is_block(value: Any) -> bool:
+    return isinstance(value, tl.tensor) and value.numel.value > 1
+
+
+def _joined(how: str, *parts: Any) -> Any:
+    """Return the values of functions, joined as Python or, for blocks, Triton does."""
+    found = parts[0]()
+    for part in parts[1:]:
+        if not _is_block(found):
+            if bool(found) is (how == "or"):
+                return found
+            found = part()
+            continue
+        other = part()
+        if not isinstance(other, tl.tensor):
+            found = found if bool(other) is (how == "and") else found * 0 + other
+        else:
+            one, two = found != 0, other != 0
+            found = one & two if how == "and" else one | two
+    return found
+
+
+def _inverted(value: Any) -> Any:
+    return value == 0 if _is_block(value) else not value
 
 
 def _named(code: types.CodeType) -> set[str]:
@@ -489,6 +546,10 @@ def _noting(notes: Notes) -> Iterator[None]:
 
     def atomic(self: Any, op: Any, ptr: Any, val: Any, mask: Any, *rest: Any) -> Any:
         notes.note("atomic", ptr.data, mask.data)
+        where = np.broadcast_to(mask.data, np.shape(ptr.data)).astype(bool)
+        values = np.broadcast_to(val.data, np.shape(ptr.data))[where]
+        places = tuple(int(a) for a in np.ravel(ptr.data[where]))
+        notes.stored.append((places, tuple(np.ravel(values).tolist())))
         return handle_of(np.zeros_like(val.data), val.dtype.scalar)
 
     def exchange(self: Any, ptr: Any, cmp: Any, val: Any, *rest: Any) -> Any:
@@ -532,9 +593,8 @@ def _noting(notes: Notes) -> Iterator[None]:
 def _wrapping(value: Any, kind: Any) -> int:
     """Return an integer as a machine integer of a type holds it."""
     bits = np.dtype(kind).itemsize * 8
-    low = int(value) & ((1 << bits) - 1)
-    is_signed = bool(np.issubdtype(kind, np.signedinteger))
-    is_negative = is_signed and low >= 1 << (bits - 1)
+    low: int = int(value) & ((1 << bits) - 1)
+    is_negative = np.issubdtype(kind, np.signedinteger) and low >= 1 << (bits - 1)
     return low - (1 << bits) if is_negative else low
 
 

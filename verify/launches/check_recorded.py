@@ -18,7 +18,7 @@ def check_recorded(
 
     What is read off the launches is an assumption, and is listed in the report. Nothing
     is proved from a grid of several programs that is the same in all, nor refuted where
-    the number of programs has no form in the sizes.
+    the number of programs has no form in the sizes or is one number in all.
 
     Args:
         first: A launch.
@@ -56,8 +56,11 @@ def believed(statement: Statement, report: Report) -> dict[str, Verdict]:
             name: open_ if isinstance(verdict, Proved) else verdict
             for name, verdict in verdicts.items()
         }
-    if statement.grid_is_free:
-        open_ = Unknown(f"the grid {statement.grid} has no form in the sizes")
+    if statement.grid_is_free or statement.guessed:
+        what = "has no form in the sizes"
+        if statement.guessed:
+            what = "was one number in all launches"
+        open_ = Unknown(f"the grid {statement.grid} {what}")
         verdicts = {
             name: open_ if isinstance(verdict, Refuted) else verdict
             for name, verdict in verdicts.items()

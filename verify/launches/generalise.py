@@ -35,6 +35,8 @@ class Statement:
         grid: Expressions.
         assume: Conditions taken from the recordings.
         notes: What else was taken from them.
+        guessed: Whether a number of programs that is the same in all launches was
+            written as a quotient.
     """
 
     args: dict[str, Argument] = field(default_factory=dict)
@@ -42,6 +44,7 @@ class Statement:
     grid: tuple[int | str, ...] = ()
     assume: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    guessed: bool = False
 
     @property
     def grid_is_fixed(self) -> bool:
@@ -190,6 +193,8 @@ def generalised(first: Recording, second: Recording, *more: Recording) -> Statem
             form = forms.quotient(numbers) or form
             if isinstance(form, int):
                 statement.notes.append(f"{form} programs along {axis}")
+            else:
+                statement.guessed = True
         grid.append(form)
     statement.grid = tuple(grid)
     for value in blocks:

@@ -36,12 +36,23 @@ def unmasked(x, y):  # type: ignore[no-untyped-def]
     tl.store(y + row, tl.load(x + row))
 
 
+@triton.jit  # type: ignore[untyped-decorator]
+def sums(x, y, n, B: tl.constexpr):  # type: ignore[no-untyped-def]  # noqa: N803
+    o = tl.program_id(0) * B + tl.arange(0, B)
+    tl.store(y + tl.program_id(0), tl.sum(tl.load(x + o, mask=o < n, other=0.0)))
+
+
 def test_a_grid_without_a_form_refutes_nothing() -> None:
     with recorded() as found:
         for size, programs in ((6, 5), (10, 3), (11, 7)):
             unmasked[(programs,)](torch.empty(size), torch.empty(size))
     verdict = check_recorded(*found)["in_bounds"]
     assert isinstance(verdict, Unknown) and "no form in the sizes" in verdict.reason
+    with recorded() as found:
+        for size in (100, 110):
+            sums[(2,)](torch.empty(size), torch.empty(2), size, B=64)
+    verdict = check_recorded(*found)["in_bounds"]
+    assert isinstance(verdict, Unknown) and "one number in all" in verdict.reason
     with recorded() as found:
         for size in (6, 10, 11):
             unmasked[(size + 1,)](torch.empty(size), torch.empty(size))
