@@ -8,6 +8,7 @@ import torch
 from compiler.torch_api import core_decompositions, decompositions_of
 
 from .eager_strides import iterated
+from .softmax import log_softmax, softmax
 
 aten = torch.ops.aten
 
@@ -53,7 +54,6 @@ _KEPT = (
     aten.empty_like,
     aten.fill,
     aten.zero,
-    aten.detach,
     aten.stack,
     aten.bernoulli,
     aten.rand_like,
@@ -132,6 +132,34 @@ def _index_filled(x: torch.Tensor, dim: int, at: torch.Tensor, value: Any) -> An
     return torch.where(hit.view(-1, *[1] * after), number, x)
 
 
+def _nll_loss_backward(
+    grad: torch.Tensor,
+    x: torch.Tensor,
+    target: torch.Tensor,
+    weight: torch.Tensor | None,
+    reduction: int,
+    ignored: int,
+    total: torch.Tensor,
+) -> torch.Tensor:
+    """Return the gradient as a choice by the class; no array is cleared and written.
+
+    A class out of range has no place: the forward pass has raised.
+    """
+    dim = 0 if x.dim() < 2 else 1
+    shape = [1] * x.dim()
+    shape[dim] = x.shape[dim]
+    if reduction == 1:
+        grad = grad / total
+    if x.dim() > grad.dim() > 0:
+        grad = grad.unsqueeze(dim)
+    if weight is not None:
+        grad = grad * weight.view(shape)
+    target = target.unsqueeze(dim)
+    classes = torch.arange(x.shape[dim], device=x.device).view(shape)
+    hit = (classes == target) & (target != ignored)
+    return torch.where(hit, -grad, 0)
+
+
 def _factors(x: torch.Tensor, exponent: torch.Tensor) -> tuple[torch.Tensor, ...]:
     """Return what ldexp multiplies: powers of a number are row-major."""
     return x, torch.empty(exponent.shape, device=exponent.device)
@@ -152,7 +180,7 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
     """Return the table for AOTAutograd: operator -> function of simpler ones.
 
     PyTorch's table into core ATen, less what has lowerings of its own, more what has
-    none. Softmax, normalisations, gelu, dropout, pooling stay whole.
+    none. Normalisations, gelu, dropout, pooling stay whole.
     """
     table: dict[Any, Callable[..., Any]] = dict(core_decompositions())
     table.update(decompositions_of(_ADDED))
@@ -165,4 +193,9 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
     for packet in (*_CALLED, *_KEPT):
         for name in packet.overloads():
             table.pop(getattr(packet, name), None)
+    table[aten.detach.default] = aten.alias.default
+    table[aten._softmax.default] = softmax
+    table[aten._log_softmax.default] = log_softmax
+    table[aten.nll_loss_backward.default] = _nll_loss_backward
+    table[aten.nll_loss2d_backward.default] = _nll_loss_backward
     return table

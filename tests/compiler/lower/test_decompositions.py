@@ -11,8 +11,6 @@ from compiler.lower.registry import LOWERINGS
 aten = torch.ops.aten
 
 WHOLE = (
-    aten._softmax.default,
-    aten._log_softmax.default,
     aten.native_layer_norm.default,
     aten.native_group_norm.default,
     aten._native_batch_norm_legit_functional.default,
