@@ -7,7 +7,8 @@ compile is a process of its own with empty caches, after one throw-away compile 
 tiny function; ours and Inductor's take turns. Kernels are compiled in that process, one
 after the other, so that what each costs is seen; from the times at which each one's
 text was ready, the time on a machine with more cores is computed (``modelled``). Time
-of what would run on the GPU is not counted.
+of what would run on the GPU is not counted. With a build of torch for CUDA, inference
+only.
 """
 
 import argparse
@@ -368,9 +369,12 @@ def child(
     """Compile one model in this process and return what it took."""
     from benchmarks import fake_cuda
 
-    fake_cuda.load()
+    of_cuda = "+cu" in importlib.metadata.version("torch")
+    if not of_cuda:
+        fake_cuda.load()
     import torch
     from torch._inductor import config
+    from torch._subclasses import fake_tensor
     from torch._subclasses.fake_tensor import FakeTensorMode
 
     from benchmarks.model_zoo import declare_vision_operators
@@ -400,6 +404,12 @@ def child(
             )
         )
         stack.enter_context(pretended())
+        if of_cuda:
+            stack.enter_context(
+                mock.patch.object(
+                    fake_tensor, "init_gpu_context", lambda *args: None, create=True
+                )
+            )
         stack.enter_context(FakeTensorMode(allow_non_fake_inputs=True))
         stack.enter_context(torch.device("cuda"))
         for holder, key, instead in (*watch_triton(clock), *watch(clock)):
@@ -487,7 +497,7 @@ def one(
             "TILEWRIGHT_CACHE": f"{room}/tilewright",
             "TRITON_CACHE_DIR": f"{room}/triton",
             "TORCHINDUCTOR_COMPILE_THREADS": "1",
-            "PYTHONPATH": str(ROOT),
+            "PYTHONPATH": f"{ROOT}:{os.environ.get('PYTHONPATH', '')}",
         }
         done = subprocess.run(
             command, env=environment, capture_output=True, text=True, check=False
