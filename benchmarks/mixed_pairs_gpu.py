@@ -12,7 +12,9 @@ and n: the kernel of ``compiler.codegen.gluon.pair_matmul``, and on the same dat
 
 A result is right if integers are exact and else the error is less than 1e-4 of the
 product in float64 (tf32 instead of float32 costs 3e-4). Outputs are poisoned. Each
-kernel is compiled in a process of its own, since a compiler may abort.
+kernel is compiled in a process of its own, since a compiler may abort; ours run first,
+since a kernel that leaves its memory ends all that comes after it. What has been
+counted is written after each pair; ``--resume`` goes on from there.
 """
 
 import argparse
@@ -23,6 +25,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -292,9 +295,9 @@ def compile_apart(job: Job, arch: int) -> str:
     return answer
 
 
-def all_jobs(ways: tuple[str, ...] = WAYS) -> list[Job]:
+def all_jobs(types: Sequence[str], ways: tuple[str, ...] = WAYS) -> list[Job]:
     """Return all kernels."""
-    pairs = itertools.product(OPERANDS, OPERANDS)
+    pairs = itertools.product(types, types)
     return [Job(w, a, b, o) for (a, b), o, w in itertools.product(pairs, ORDERS, ways)]
 
 
@@ -333,9 +336,11 @@ def main() -> int:
     parser.add_argument("--deadline", type=float, default=540, help="[s]")
     parser.add_argument("--workers", type=int, default=16)
     parser.add_argument("--compile-only", action="store_true", help="no GPU; sm_90")
+    parser.add_argument("--only", nargs="+", default=list(OPERANDS), choices=OPERANDS)
+    parser.add_argument("--resume", action="store_true", help="keep what --out has")
     options = parser.parse_args()
     begin = time.monotonic()
-    jobs = all_jobs()
+    jobs = all_jobs(options.only)
     arch = 90
     if not options.compile_only:
         major, minor = torch.cuda.get_device_capability()
@@ -361,11 +366,31 @@ def main() -> int:
             print(count, *said)
         return 1 if report["compiled"]["ours"] < report["kernels"]["ours"] else 0
     report["gpu"] = torch.cuda.get_device_name()
+    report |= {"done": [], "right": {}, "cases": {}, "wrong": []}
+    if options.resume and options.out.exists():
+        before = json.loads(options.out.read_text())
+        if before["commit"] != options.commit:
+            parser.error(f"{options.out} is of commit {before['commit']}")
+        report |= {key: before[key] for key in ("done", "right", "cases", "wrong")}
+    options.out.parent.mkdir(parents=True, exist_ok=True)
     run(jobs, failed, arch, begin + options.deadline, report, options.out)
     report["seconds"] = round(time.monotonic() - begin, 1)
-    options.out.write_text(json.dumps(report, indent=1) + "\n")
+    save(report, options.out)
     ours = report["ways"]["ours"]
     return 1 if ours["right"] < ours["cases"] or report["skipped"] else 0
+
+
+def save(report: dict[str, Any], target: Path) -> None:
+    """Write what has been counted."""
+    report["ways"] = {
+        way: {
+            "right": report["right"].get(way, 0),
+            "cases": cases,
+            "rate": round(report["right"].get(way, 0) / cases, 4),
+        }
+        for way, cases in report["cases"].items()
+    }
+    target.write_text(json.dumps(report, indent=1) + "\n")
 
 
 def run(
@@ -376,48 +401,43 @@ def run(
     report: dict[str, Any],
     target: Path,
 ) -> None:
-    """Run all kernels on all shapes, and count."""
-    right: Counter[str] = Counter()
-    cases: Counter[str] = Counter()
-    wrong: list[dict[str, Any]] = []
-    report |= {"skipped": 0, "wrong": wrong}
-    target.parent.mkdir(parents=True, exist_ok=True)
+    """Run all kernels on all shapes, ours first, and count."""
+    report["skipped"] = 0
     kernels = {job: compile_job(job, arch) for job in jobs if not failed[job]}
     by_pair: dict[tuple[str, str, str], list[Job]] = {}
     for job in jobs:
         by_pair.setdefault((job.a, job.b, job.order), []).append(job)
-    for shape in SHAPES:
+    passes = [(way,) for way in WAYS]
+    for ways, shape, (pair, given) in itertools.product(
+        (passes[0], sum(passes[1:], ())), SHAPES, by_pair.items()
+    ):
+        key = f"{' '.join(pair)} {shape} {', '.join(ways)}"
+        wanted = [job for job in given if job.way in ways]
+        if key in report["done"]:
+            continue
+        if time.monotonic() > until:
+            report["skipped"] += len(wanted)
+            continue
         m, n, k = shape
-        for (first, second, order), ways in by_pair.items():
-            if time.monotonic() > until:
-                report["skipped"] += len(ways)
-                cases.update(job.way for job in ways)
-                continue
-            a = random_operand(first, m, k, order, seed=1, device="cuda")
-            b = random_operand(second, n, k, order, seed=2, device="cuda")
-            data = a, b, a.values @ b.values.T
-            for job in ways:
-                cases[job.way] += 1
-                said = failed[job]
-                if not said:
-                    try:
-                        said = judge(job, kernels[job], shape, data)
-                    except Exception as error:  # counted, and the run goes on
-                        said = f"{type(error).__name__}: {str(error)[:200]}"
-                right[job.way] += not said
-                if said:
-                    wrong.append({**job._asdict(), "shape": shape, "what": said})
-        report["ways"] = {
-            way: {
-                "right": right[way],
-                "cases": cases[way],
-                "rate": round(right[way] / cases[way], 4),
-            }
-            for way in WAYS
-        }
-        target.write_text(json.dumps(report, indent=1) + "\n")
-        for way, found in report["ways"].items():
-            print(f"up to {shape}: {way:24} {found}", flush=True)
+        first, second, order = pair
+        a = random_operand(first, m, k, order, seed=1, device="cuda")
+        b = random_operand(second, n, k, order, seed=2, device="cuda")
+        data = a, b, a.values @ b.values.T
+        for job in wanted:
+            report["cases"][job.way] = report["cases"].get(job.way, 0) + 1
+            said = failed[job]
+            if not said:
+                try:
+                    said = judge(job, kernels[job], shape, data)
+                except Exception as error:  # counted, and the run goes on
+                    said = f"{type(error).__name__}: {str(error)[:200]}"
+            report["right"][job.way] = report["right"].get(job.way, 0) + (not said)
+            if said:
+                report["wrong"].append({**job._asdict(), "shape": shape, "what": said})
+        report["done"].append(key)
+        save(report, target)
+        if pair == list(by_pair)[-1]:
+            print(f"{shape}: {report['ways']}", flush=True)
 
 
 if __name__ == "__main__":

@@ -91,6 +91,14 @@ class Stream:
         """Do nothing."""
 
 
+class Generator(torch.Generator):
+    """A generator on the CPU, whatever is asked for."""
+
+    def __new__(cls, device: object = None) -> "Generator":
+        """Make one."""
+        return super().__new__(cls)
+
+
 class CUDAGraph:
     """A graph that is told what it does."""
 
@@ -129,10 +137,7 @@ def fake_cuda() -> contextlib.ExitStack:
     }
     for name, value in replaced.items():
         stack.enter_context(mock.patch.object(torch.cuda, name, value))
-    generator = torch.Generator
-    stack.enter_context(
-        mock.patch.object(torch, "Generator", lambda *_, **__: generator())
-    )
+    stack.enter_context(mock.patch.object(torch, "Generator", Generator))
     stack.enter_context(OnCpu())
     return stack
 
