@@ -481,6 +481,27 @@ def mutated_inputs() -> tuple[int, ...]:
     return tuple(number for number, info in enumerate(infos) if info.mutates_data)
 
 
+def plain_outputs() -> dict[int, int]:
+    """Return which results of the graph under compilation are the caller's.
+
+    Returns:
+        Place among the graph's results -> number among those of Dynamo's graph, for
+        results that share no memory with arguments, as far as is known.
+    """
+    from torch._functorch.aot_autograd import OutputType
+
+    context = TracingContext.try_get()
+    metadata = getattr(context, "fw_metadata", None)
+    if metadata is None or metadata.tokens:
+        return {}
+    before = metadata.num_mutated_inp_runtime_indices
+    return {
+        before + number: number
+        for number, info in enumerate(metadata.output_info)
+        if info.output_type is OutputType.non_alias
+    }
+
+
 def static_inputs() -> tuple[int, ...]:
     """Return the numbers of inputs whose memory stays: parameters and buffers."""
     context = TracingContext.try_get()

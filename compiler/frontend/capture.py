@@ -16,6 +16,7 @@ from .frozen import compile_frozen
 from .graph import compile_graph, report_fallback
 from .identities import without_identities
 from .kernels import warm_up
+from .output_strides import captured_strides, restride
 from .overlap import unless_they_overlap
 from .validator import Validator
 
@@ -50,12 +51,14 @@ def compile_captured(
     if options.freeze:
         return compile_frozen(graph, example_inputs, options, validator)
     mutated: tuple[int, ...] = ()
+    strides = captured_strides(graph)
 
     def compiler_of(name: str) -> Callable[[fx.GraphModule, Sequence[Any]], Any]:
         def compiler(inner: fx.GraphModule, inputs: Sequence[Any]) -> Any:
             nonlocal mutated
             if name != "backward":
                 mutated = mutated_inputs()
+                restride(inner, strides)
             with collector_paused():
                 return compile_graph(inner, inputs, options, validator, name=name)
 

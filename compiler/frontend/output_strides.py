@@ -1,0 +1,149 @@
+"""Results with the strides that they had at capture, in graphs that wrote in place.
+
+Without writes, ``x.scatter_(...)`` is an array of its own, whose strides need not be
+those of ``x``; what is computed from it then has others than in eager mode. Capture ran
+the program as it stands, on fake tensors, and knows the strides of what leaves the
+graph.
+"""
+
+import operator
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import fx
+
+from compiler.lower.families import VIEWS
+from compiler.torch_api import plain_outputs
+
+aten = torch.ops.aten
+
+Strides = tuple[int, ...]
+
+
+def captured_strides(graph: fx.GraphModule) -> dict[int, Strides]:
+    """Return the strides of results of a graph of Dynamo's that writes in place.
+
+    Args:
+        graph: As captured, with fake tensors in ``meta["example_value"]``.
+
+    Returns:
+        Number of the result -> its strides [elements], where they are known. Nothing
+        for a graph that writes nothing.
+    """
+    if not any(map(_writes, graph.graph.nodes)):
+        return {}
+    (results,) = graph.graph.find_nodes(op="output")[0].args
+    found = {}
+    for number, node in enumerate(results):
+        value = node.meta.get("example_value") if isinstance(node, fx.Node) else None
+        if isinstance(value, torch.Tensor) and value.layout == torch.strided:
+            numbers = (*value.shape, *value.stride())
+            if all(type(number) is int for number in numbers):
+                found[number] = value.stride()
+    return found
+
+
+def _writes(node: fx.Node) -> bool:
+    if node.op == "call_method":
+        name = str(node.target)
+        return name.endswith("_") and not name.endswith("__")
+    if node.op != "call_function":
+        return False
+    if "out" in node.kwargs or node.kwargs.get("inplace"):
+        return True
+    name = getattr(node.target, "__name__", "")
+    changes = node.target is operator.setitem or name.startswith("i")
+    return changes or (name.endswith("_") and not name.endswith("__"))
+
+
+def restride(graph: fx.GraphModule, wanted: Mapping[int, Strides]) -> None:
+    """Copy results of a graph of ATen operators that have other strides than wanted.
+
+    Results that share memory go on sharing it; what shares an argument's is left alone.
+
+    Args:
+        graph: AOTAutograd's, under compilation; it is changed.
+        wanted: From :func:`captured_strides`.
+    """
+    if not wanted:
+        return
+    output = graph.graph.find_nodes(op="output")[0]
+    results: list[Any] = list(output.args[0])
+    places = [
+        (place, wanted[number])
+        for place, number in plain_outputs().items()
+        if number in wanted and isinstance(results[place], fx.Node)
+    ]
+    for place, strides in places:
+        node = results[place]
+        whole = _root(node) is node and node.op != "placeholder"
+        if whole and not _has(node, strides):
+            copied = _copied(graph, node, strides)
+            results = [copied if one is node else one for one in results]
+    shared = Counter(_root(node) for node in results if isinstance(node, fx.Node))
+    for place, strides in places:
+        node = results[place]
+        root = _root(node)
+        if root.op != "placeholder" and shared[root] == 1 and not _has(node, strides):
+            results[place] = _copied(graph, node, strides)
+    output.args = (tuple(results),)
+
+
+def _root(node: fx.Node) -> fx.Node:
+    """Return the node whose memory a node shows."""
+    while node.op == "call_function" and (
+        node.target in VIEWS or node.target is operator.getitem
+    ):
+        inner: Any = node.args[0]
+        if node.target is operator.getitem and inner.target not in VIEWS:
+            return node
+        node = inner
+    return node
+
+
+def _has(node: fx.Node, strides: Strides) -> bool:
+    value: Any = node.meta.get("val")
+    if not isinstance(value, torch.Tensor) or value.dim() != len(strides):
+        return True
+    rows = zip(value.shape, value.stride(), strides, strict=True)
+    return not value.numel() or all(size == 1 or a == b for size, a, b in rows)
+
+
+def _copied(graph: fx.GraphModule, node: fx.Node, strides: Strides) -> fx.Node:
+    """Return a copy of a node with other strides, which all others take for it."""
+    value = node.meta["val"]
+    made = value.new_empty_strided(tuple(value.shape), strides)
+    call = graph.graph.call_function
+    with graph.graph.inserting_after(node):
+        empty = call(
+            aten.empty_strided.default,
+            (list(value.shape), list(strides)),
+            {"dtype": value.dtype, "device": value.device},
+        )
+    with graph.graph.inserting_after(empty):
+        copied = call(aten.copy.default, (empty, node))
+    empty.meta["val"] = copied.meta["val"] = made
+    if "stack_trace" in node.meta:
+        copied.meta["stack_trace"] = node.meta["stack_trace"]
+    node.replace_all_uses_with(copied, delete_user_cb=lambda user: user is not copied)
+    _shown_anew(copied)
+    return copied
+
+
+def _shown_anew(node: fx.Node) -> None:
+    """Give views of a node the strides that follow from its own."""
+    for user in node.users:
+        if user.op != "call_function" or user.args[0] is not node:
+            continue
+        value: Any = node.meta["val"]
+        if user.target is operator.getitem and isinstance(value, (tuple, list)):
+            user.meta["val"] = value[user.args[1]]
+        elif user.target in VIEWS and not any(
+            isinstance(arg, fx.Node) for arg in (*user.args[1:], *user.kwargs.values())
+        ):
+            user.meta["val"] = user.target(value, *user.args[1:], **user.kwargs)
+        else:
+            continue
+        _shown_anew(user)
