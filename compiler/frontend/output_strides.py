@@ -54,8 +54,9 @@ def _writes(node: fx.Node) -> bool:
     if "out" in node.kwargs or node.kwargs.get("inplace"):
         return True
     name = getattr(node.target, "__name__", "")
-    changes = node.target is operator.setitem or name.startswith("i")
-    return changes or (name.endswith("_") and not name.endswith("__"))
+    if getattr(node.target, "__module__", "") == "_operator":
+        return name == "setitem" or name.startswith("i")
+    return name.endswith("_") and not name.endswith("__")
 
 
 def restride(graph: fx.GraphModule, wanted: Mapping[int, Strides]) -> None:

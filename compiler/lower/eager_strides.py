@@ -163,7 +163,14 @@ def correct_strides(graph: fx.GraphModule) -> None:
         graph: Of ATen operators; fake tensors in ``meta["val"]`` are replaced.
     """
     for node in graph.graph.nodes:
-        if node.op == "call_function" and node.target in _BATCH_NORMS:
+        if node.op != "call_function":
+            continue
+        if node.target is aten.as_strided_scatter.default:
+            value = node.meta["val"]
+            if _is_static(value) and 0 in value.stride():
+                # memory that is shown twice is not copied so, but as it looks
+                node.meta["val"] = torch.empty_like(value)
+        elif node.target in _BATCH_NORMS:
             x = node.args[0].meta["val"]
             if x.device.type == "cpu" and _is_static(x) and x.dim() > 1:
                 wanted = torch.empty_like(x, memory_format=_normalised_format(x))

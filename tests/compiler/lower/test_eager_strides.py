@@ -149,6 +149,17 @@ def test_batch_norm_has_eager_strides(training: bool) -> None:
         assert same(ours, theirs.stride()), (value.shape, value.stride())
 
 
+def test_a_scatter_by_strides_into_expanded_memory_gets_its_own() -> None:
+    def scattered(x: torch.Tensor) -> torch.Tensor:
+        return torch.as_strided_scatter(x, x.flatten()[:1] + 1, (1,), (1,))
+
+    for layout in (((1, 2), (4, 0)), ((3, 2), (0, 1)), ((3, 2), (2, 1))):
+        x = strided(*layout)
+        torch.compiler.reset()
+        found, wanted = torch.compile(scattered, backend="tilewright")(x), scattered(x)
+        assert torch.equal(found, wanted) and same(found, wanted.stride())
+
+
 def test_a_decomposition_gets_the_strides_of_the_whole() -> None:
     def row_major(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         return (x + y).contiguous()
