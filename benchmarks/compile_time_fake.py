@@ -14,6 +14,7 @@ only.
 import argparse
 import gc
 import importlib.metadata
+import importlib.util
 import json
 import math
 import os
@@ -369,7 +370,9 @@ def child(
     """Compile one model in this process and return what it took."""
     from benchmarks import fake_cuda
 
-    of_cuda = "+cu" in importlib.metadata.version("torch")
+    spec = importlib.util.find_spec("torch")
+    assert spec is not None and spec.origin is not None
+    of_cuda = Path(spec.origin).with_name("lib").joinpath("libtorch_cuda.so").exists()
     if not of_cuda:
         fake_cuda.load()
     import torch
