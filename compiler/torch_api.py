@@ -488,7 +488,7 @@ def plain_outputs() -> dict[int, int]:
         Place among the graph's results -> number among those of Dynamo's graph, for
         results that share no memory with arguments, as far as is known.
     """
-    from torch._functorch.aot_autograd import OutputType
+    from torch._functorch._aot_autograd.schemas import OutputType
 
     context = TracingContext.try_get()
     metadata = getattr(context, "fw_metadata", None)

@@ -140,7 +140,8 @@ def _shown_anew(node: fx.Node) -> None:
             continue
         value: Any = node.meta["val"]
         if user.target is operator.getitem and isinstance(value, (tuple, list)):
-            user.meta["val"] = value[user.args[1]]
+            place: Any = user.args[1]
+            user.meta["val"] = value[place]
         elif user.target in VIEWS and not any(
             isinstance(arg, fx.Node) for arg in (*user.args[1:], *user.kwargs.values())
         ):
