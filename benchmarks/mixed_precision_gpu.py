@@ -9,7 +9,8 @@ Inductor makes of dequantisation and matmul. Kernels are compiled in parallel fi
 each row the tiling is chosen by timing, after its result was compared with float64 on
 an output that was poisoned. The reading kernel is chosen by timing too. Both also run
 as programmatic dependent launches ("dependent"), and the best of each is compared with
-the best of the other.
+the best of the other. The report is written after each row; ``--resume`` keeps the rows
+of the same commit that are there.
 """
 
 import argparse
@@ -56,6 +57,8 @@ ROW_COUNTS = (1, 16, 64, 256)
 WEIGHTS = 32
 ROUNDS = 11
 READ_BAR, FASTER_BAR = 0.85, 1.5
+REGISTERS, THREADS = 65536, 2048
+"""Of a multiprocessor."""
 Action = Callable[[], object]
 
 
@@ -253,9 +256,11 @@ class Bench:
             Case(format, n, k, m)
             for format in self.options.formats
             for n, k in SHAPES
-            for m in ROW_COUNTS
+            for m in self.options.rows
         ]
         self.report["cases"] = len(cases)
+        there = {tuple(row[f] for f in Case._fields) for row in self.earlier_rows()}
+        cases = [case for case in cases if tuple(case) not in there]
         self.precompile(cases)
         held: tuple[tuple[str, int, int], WeightSet] | None = None
         for case in cases:
@@ -272,6 +277,19 @@ class Bench:
             except Exception as error:  # counted, and the run goes on
                 self.fail(case.name, error)
             self.save()
+
+    def earlier_rows(self) -> list[dict[str, Any]]:
+        """Return, and keep, the rows of an earlier run that is resumed."""
+        if self.options.resume and self.options.out.exists():
+            before = json.loads(self.options.out.read_text())
+            if before["commit"] != self.options.commit:
+                raise SystemExit(
+                    f"{self.options.out} is of commit {before['commit']}, not "
+                    f"{self.options.commit}; leave out --resume"
+                )
+            self.report["rows"] = before["rows"]
+        rows: list[dict[str, Any]] = self.report["rows"]
+        return rows
 
     def precompile(self, cases: Sequence[Case]) -> None:
         """Compile all candidates in parallel processes, into the cache on disk."""
@@ -310,10 +328,12 @@ class Bench:
                 for packed in weights.packed
             ]
 
-        trials = {}
+        trials: dict[Tiling, float] = {}
         for tiling in candidates(problem, case.m):
             for dependent in (False, True):
                 one = replace(tiling, dependent=dependent)
+                if time.monotonic() > self.until and len(trials) > 1:
+                    continue  # the default tiling is there
                 try:
                     for _ in range(2):
                         out.fill_(torch.nan)
@@ -493,6 +513,10 @@ class Bench:
                 "terabytes_per_second": round(problem.weight_bytes / mine / 1e6, 3),
                 "bars": bars,
                 "tiling": {str(key): shown(value) for key, value in best.items()},
+                "in_flight_kib": {
+                    str(key): in_flight(problem, case.m, value)
+                    for key, value in best.items()
+                },
                 "reader": self.readers[case.format, case.n, case.k],
                 "tried": {
                     json.dumps(shown(tiling)): round(value, 2)
@@ -516,13 +540,32 @@ def shown(tiling: Tiling) -> dict[str, Any]:
     return asdict(tiling)
 
 
+def in_flight(problem: Problem, m: int, tiling: Tiling) -> float | None:
+    """Return what a multiprocessor has asked for at once [KiB]; None: unknown."""
+    major, minor = torch.cuda.get_device_capability()
+    ragged = m % tiling.rows != 0
+    _, compiled = build(problem, tiling, ragged, 10 * major + minor)
+    if not compiled.n_regs:
+        return None
+    threads = 32 * tiling.warps
+    registers = -(-compiled.n_regs // 8) * 8 * threads
+    resident = min(REGISTERS // registers, THREADS // threads)
+    weights = ROWS * tiling.row_tiles * tiling.depth * problem.format.bits // 8
+    steps = min(tiling.stages, tiling.steps(problem))
+    return float(resident * tiling.warps * weights * steps / 1024)
+
+
 def main() -> int:
     """Measure everything; return 1 if something was wrong."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--out", "--json", type=Path, default=RESULTS)
     parser.add_argument("--commit", default="unknown", help="the commit measured")
     parser.add_argument("--deadline", type=float, default=540, help="[s]")
-    parser.add_argument("--formats", nargs="+", default=["int4", "mxfp4"])
+    parser.add_argument(
+        "--formats", "--only", nargs="+", default=["int4", "mxfp4"], help="int4 mxfp4"
+    )
+    parser.add_argument("--rows", nargs="+", type=int, default=list(ROW_COUNTS))
+    parser.add_argument("--resume", action="store_true")
     parser.add_argument("--workers", type=int, default=16)
     parser.add_argument("--max-autotune", action="store_true")
     options = parser.parse_args()

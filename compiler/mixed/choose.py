@@ -90,14 +90,22 @@ def candidates(problem: Problem, m: int) -> list[Tiling]:
                     stages=stages,
                 )
             )
-        for row_tiles, splits in ((2, 2), (4, 2), (4, 4)):
+        # a multiprocessor needs 32 to 40 KiB on their way: 8 warps with 4 KiB each, or
+        # more programs; where tiles are no multiple of its programs, smaller ones
+        for row_tiles, warps_k, stages, splits in (
+            (1, 4, 4, 2),
+            (1, 8, 2, 2),
+            (2, 8, 2, 2),
+            (4, 8, 2, 2),
+            (4, 8, 2, 4),
+        ):
             found.append(
                 Tiling(
                     rows=rows,
                     row_tiles=row_tiles,
-                    warps_k=8,
+                    warps_k=warps_k,
                     depth=depth,
-                    stages=2,
+                    stages=stages,
                     splits=splits,
                 )
             )
