@@ -229,9 +229,12 @@ def main() -> int:
 
     def record(self: Any, args: tuple[Any, ...], model: str) -> dict[str, Any]:
         launcher = self.launchers[0]
-        signature = self.triton_meta["signature"]
-        names = [n for n, kind in signature.items() if kind != "constexpr"]
+        # a size that Inductor made a constant is passed all the same
+        fixed = {one.name for one in self.fn.params if one.is_constexpr}
+        names = [name for name in self.fn.arg_names if name not in fixed]
         named = dict(zip(names, args, strict=False))
+        signature = self.triton_meta["signature"]
+        given = [name for name in names if signature.get(name) != "constexpr"]
         expression = triton_heuristics.GridExpr.from_meta(
             self.inductor_meta, launcher.config
         )
@@ -240,7 +243,8 @@ def main() -> int:
             "model": model,
             "kernel": self.fn.__name__,
             "ttir": launcher.bin.asm["ttir"],
-            "arguments": {name: described(value) for name, value in named.items()},
+            "constants": dict(launcher.config.kwargs),
+            "arguments": {n: described(v) for n, v in named.items() if n in given},
             "grid": [int(n) for n in grid],
         }
 

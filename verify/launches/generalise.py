@@ -201,8 +201,24 @@ def generalised(first: Recording, second: Recording, *more: Recording) -> Statem
         for text, numbers in forms.symbols.items():
             if all(_power(x) == value for x in numbers):
                 statement.assume.append(f"{text} <= {value}")
+    statement.assume += _multiples(statement, forms)
     statement.assume = list(dict.fromkeys(statement.assume))
     return statement
+
+
+def _multiples(statement: Statement, forms: Forms) -> list[str]:
+    """Return that sizes are multiples of a number that is passed along with them."""
+    passed = {
+        argument.low
+        for argument in statement.args.values()
+        if isinstance(argument, Scalar) and argument.low == argument.high
+    }
+    return [
+        f"{name} % {divisor} == 0"
+        for name, numbers in forms.symbols.items()
+        for divisor in sorted(d for d in passed if d is not None and d > 1)
+        if not any(number % divisor for number in numbers)
+    ]
 
 
 def _fits(first: Recording, second: Recording, other: Recording) -> bool:

@@ -3,6 +3,8 @@ from typing import Any
 import pytest
 import triton
 import triton.language as tl
+from triton.backends.compiler import GPUTarget
+from triton.compiler import ASTSource
 
 from algebra.verdict import Proved, Refuted, Unknown, Verdict
 from verify.checking.arguments import Argument, Buffer, Scalar
@@ -108,3 +110,35 @@ def test_programs_that_wait_for_each_other_are_no_race(kernel: Any) -> None:
     )
     assert isinstance(bare, Refuted)
     assert isinstance(waits, Unknown) and "not modelled" in waits.reason
+
+
+@pytest.mark.slow
+def test_a_released_kernel_zeroes_and_adds_without_a_barrier() -> None:
+    kernels = pytest.importorskip("liger_kernel.ops.fused_moe_kernels")
+    kernel = kernels._moe_router_histogram_kernel
+    constants = {"E": 8, "E_POW2": 8, "K": 2, "K_POW2": 2, "TOKENS_PER_TILE": 512}
+    args: dict[str, Argument] = {
+        "topk_indices_ptr": Buffer("i32", "2*T", low=0, high=7),
+        "partial_sum_ptr": Buffer("i32", "8*n_tiles"),
+        "T": Scalar("i32", 1, 2**20),
+        "n_tiles": Scalar("i32", 1, 2**20),
+    }
+    verdict = check(kernel, args, constants, grid=("n_tiles",))["no_race"]
+    assert isinstance(verdict, Unknown) and "no barrier between" in verdict.reason
+    # what Triton makes of it: other threads' additions follow with nothing between
+    names = kernel.arg_names
+    source = ASTSource(
+        kernel,
+        signature={
+            name: "constexpr"
+            if name in constants
+            else "*i32"
+            if "ptr" in name
+            else "i32"
+            for name in names
+        },
+        constexprs={(names.index(name),): value for name, value in constants.items()},
+    )
+    text = triton.compile(source, target=GPUTarget("cuda", 90, 32)).asm["ptx"]
+    store, add = text.index("st.global"), text.rindex("atom.global")
+    assert store < add and "bar.sync" not in text[store:add]

@@ -114,3 +114,15 @@ def test_negative_strides_are_refused() -> None:
     flipped = Tensor("fp32", (6, 500), (500, -1), 64)
     with pytest.raises(ArgumentError, match="not negative"):
         generalised(replace(launch(6, 500), tensors={"x": flipped}), launch(10, 509))
+
+
+def test_a_size_is_a_multiple_of_what_is_passed_along() -> None:
+    def grouped(size: int, group: int) -> Recording:
+        tensor = Tensor("fp32", (size,), (1,), 64)
+        scalars = {"n": size, "group": group}
+        return Recording(KERNEL, {"x": tensor}, scalars, {}, (1,))
+
+    assert "n % 3 == 0" in generalised(grouped(15, 3), grouped(21, 3)).assume
+    assert "n % 4 == 0" not in generalised(grouped(16, 4), grouped(21, 4)).assume
+    two = generalised(grouped(16, 5), grouped(20, 5)).assume
+    assert not [text for text in two if "%" in text]
