@@ -12,6 +12,7 @@ costs one visit for each distinct node.
 import weakref
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 INDEX = "index"
@@ -174,7 +175,12 @@ def substitute(
 
 def loads(*roots: Expression) -> list[Expression]:
     """Return the distinct loads below the roots, operands before users."""
-    return [node for node in nodes(*roots) if node.op == "load"]
+    return list(_loads(roots))
+
+
+@lru_cache(maxsize=1 << 13)
+def _loads(roots: tuple[Expression, ...]) -> tuple[Expression, ...]:
+    return tuple(node for node in nodes(*roots) if node.op == "load")
 
 
 def leaves(op: str, *roots: Expression) -> list[Expression]:

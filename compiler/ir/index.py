@@ -8,12 +8,15 @@ divisors.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from .expression import INDEX, Expression, make
 
 Index: TypeAlias = Expression | int
 """An index expression, or a constant."""
+
+_REMEMBERED: Final = 1 << 14
+"""Results of a function that are remembered: layers of a model are alike."""
 
 
 def index(value: Index) -> Expression:
@@ -21,7 +24,7 @@ def index(value: Index) -> Expression:
     return value if isinstance(value, Expression) else _constant(int(value))
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=_REMEMBERED)
 def _constant(value: int) -> Expression:
     return make("constant", (), INDEX, value)
 
@@ -40,7 +43,10 @@ def constant_value(value: Index) -> int | None:
     """Return the value of a constant, None for anything else."""
     if isinstance(value, int):
         return value
-    return int(str(value.data)) if value.op == "constant" else None
+    if value.op != "constant":
+        return None
+    data = value.data
+    return data if type(data) is int else int(str(data))
 
 
 def terms(value: Index) -> dict[Expression | None, int]:
@@ -97,6 +103,11 @@ def add(*values: Index) -> Expression:
         >>> add(digit("i"), 2, digit("i"), -2)
         mul(i, 2)
     """
+    return _sum(values)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _sum(values: tuple[Index, ...]) -> Expression:
     total: dict[Expression | None, int] = {}
     for value in values:
         for factor, count in terms(value).items():
@@ -116,6 +127,11 @@ def mul(*values: Index) -> Expression:
         >>> mul(add(digit("i"), 1), 8)
         add(mul(i, 8), 8)
     """
+    return _product(values)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _product(values: tuple[Index, ...]) -> Expression:
     known = 1
     factors: list[Expression] = []
     sums: list[Expression] = []
