@@ -22,7 +22,7 @@ from .registry import lowering, rewriting
 
 aten = torch.ops.aten
 
-_LIBRARY = torch.library.Library("tilewright", "DEF")
+_LIBRARY = torch.library.Library("tilewright", "FRAGMENT")
 _LIBRARY.define(
     "softmax_statistics(Tensor x, int dim, ScalarType dtype) -> (Tensor, Tensor)"
 )
