@@ -53,11 +53,13 @@ def test_a_process_begins_before_all_jobs_are_known(
     pool = CompilePool(1)
     try:
         pool.start()
-        first = pool.submit(scaled(2.0).job(90))
+        job = scaled(2.0).job(90)
+        first = pool.submit(job)
         assert first.done.wait(120)
         assert first.answer == ""
-        second = pool.submit({"launcher": 8})
-        assert pool.finish([first, second]) == ["", ""]
+        second = pool.submit({**job, "name": "missing"})
+        answers = pool.finish([first, second])
+        assert answers[0] == "" and "missing" in answers[1]
     finally:
         pool.stop()
 
