@@ -195,13 +195,13 @@ def reshaped_sum(rows: int = 16, outer: int = 16, inner: int = 32) -> TileGraph:
     return b.graph()
 
 
-def attention(
-    rows: int = 64, columns: int = 64, width: int = 64, dtype: str = "float16"
-) -> TileGraph:
-    """Attention forward, one head a program, the softmax as it goes.
+def attention(rows: int = 64, columns: int = 64, width: int = 64) -> TileGraph:
+    """Attention forward of fp16, one head a program, the softmax as it goes."""
+    return _attention(rows, columns, width, "float16")
 
-    In fp8 the values are transposed: [heads, width, n]. Results are fp16.
-    """
+
+def _attention(rows: int, columns: int, width: int, dtype: str) -> TileGraph:
+    """In fp8 the values are transposed: [heads, width, n]. Results are fp16."""
     turned = dtype != "float16"
     b = TileBuilder("attention_fp8" if turned else "attention")
     n = b.size("n", divisible=64, typical=4096)
@@ -247,7 +247,7 @@ def attention(
 
 def attention_fp8(rows: int = 64, columns: int = 64, width: int = 64) -> TileGraph:
     """Attention forward of fp8 (e5m2)."""
-    return attention(rows, columns, width, "float8_e5m2")
+    return _attention(rows, columns, width, "float8_e5m2")
 
 
 def int8_matmul(rows: int = 64, columns: int = 64, inner: int = 64) -> TileGraph:
