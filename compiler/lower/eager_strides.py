@@ -153,7 +153,10 @@ def correct_fake_strides() -> None:
     """Let fake tensors have eager mode's strides, in this process, from now on."""
     for name in _POINTWISE:
         fake_results_by(_overload(name), _iterated)
-    fake_results_by(aten.pow.Scalar, _row_major)
+    for target in (aten.pow.Scalar, aten.poisson.default):
+        fake_results_by(target, _row_major)
+    if hasattr(aten, "_grouped_mm"):
+        fake_results_by(aten._grouped_mm.default, _padded)
 
 
 def correct_strides(graph: fx.GraphModule) -> None:
@@ -224,10 +227,20 @@ def _iterated(args: Sequence[Any], result: Any) -> Any:
 
 
 def _row_major(args: Sequence[Any], result: Any) -> Any:
-    """Return the fake result of a number to the power of a tensor."""
+    """Return the fake result of a kernel that looks at shapes only."""
     if not _is_static(result):
         return result
     return _restrided(result, _nested(tuple(result.shape), range(result.dim())[::-1]))
+
+
+def _padded(args: Sequence[Any], result: Any) -> Any:
+    """Return the fake result of a kernel whose rows are whole units of 16 bytes."""
+    if not _is_static(result):
+        return result
+    *rest, width = result.shape
+    unit = 16 // result.element_size()
+    padded = (*rest, -(-width // unit) * unit)
+    return _restrided(result, _nested(padded, range(result.dim())[::-1]))
 
 
 def _wanted(args: Sequence[Any], result: Any) -> tuple[int, ...] | None:
