@@ -191,14 +191,17 @@ def models() -> dict[str, tuple[nn.Module, Callable[[], torch.Tensor]]]:
 
 
 def described(value: Any) -> dict[str, Any]:
-    """Return an argument without its data."""
+    """Return an argument without its data, but for the range of its integers."""
     if isinstance(value, torch.Tensor):
-        return {
+        found = {
             "dtype": str(value.dtype),
             "shape": list(value.shape),
             "strides": list(value.stride()),
             "address": value.data_ptr(),
         }
+        if value.dtype in (torch.int32, torch.int64) and value.numel():
+            found |= {"low": int(value.min()), "high": int(value.max())}
+        return found
     return {"value": value}
 
 

@@ -315,7 +315,6 @@ def _wrapped(setting: Setting, finding: Finding, candidate: Candidate) -> Found 
         run(setting, candidate, program, memory, exact)
         traces.append(memory.trace)
     for (line, machine), (_, exactly) in zip(*traces, strict=False):
-        # offsets that differ by a multiple of 2**64 are one address
         pairs = [p for p in zip(machine, exactly, strict=False) if _apart(*p)]
         if pairs or len(machine) != len(exactly):
             seen, wanted = pairs[0] if pairs else (len(machine), len(exactly))
@@ -332,7 +331,12 @@ def _wrapped(setting: Setting, finding: Finding, candidate: Candidate) -> Found 
 
 
 def _apart(one: int, other: int) -> bool:
-    return (one - other) % 2**64 != 0
+    """Whether two offsets are two addresses.
+
+    Those that differ by a multiple of 2**61 are one, of elements of 8 bytes; of smaller
+    ones, they are further apart than any memory.
+    """
+    return (one - other) % 2**61 != 0
 
 
 def _met(setting: Setting, finding: Finding, candidate: Candidate) -> Found | None:

@@ -17,7 +17,7 @@ from algebra.verdict import Proved, Unknown
 from verify.mlir import Operation, operations_of
 from verify.symbolic.terms import FALSE, TRUE, Term, disjoin, equal, invert
 from verify.symbolic.walk import nodes_of, symbols_of
-from verify.ttir.program import STORE
+from verify.ttir.program import LOAD, STORE
 
 from .finding import Finding
 from .races import Place, places, races
@@ -117,6 +117,43 @@ def _is_separated(one: Place, other: Place, meetings: list[int]) -> bool:
     return any(first < line < last for line in meetings)
 
 
+def _lanes(place: Place) -> list[Term]:
+    return [lane for lane in place.access.lanes if lane.kind == "symbol"]
+
+
+def _is_spread(setting: Setting, one: Place, other: Place) -> bool:
+    """Whether more lanes than one may use what is loaded at a single place.
+
+    Every thread loads it, one stores; what the others have matters where they write.
+    """
+    return any(
+        place.access.kind == LOAD and _reaches_many(setting, place)
+        for place in (one, other)
+    )
+
+
+def _reaches_many(setting: Setting, place: Place) -> bool:
+    """Whether a loaded value may reach a store of several lanes, or a branch."""
+    many = {
+        access.operation.line
+        for access in setting.program.accesses
+        if any(lane.kind == "symbol" for lane in access.lanes)
+    }
+    reached = set(place.access.operation.results)
+    for function in setting.program.module.functions.values():
+        for operation in operations_of(function.body):
+            uses = {*operation.operands, *(value for _, value in operation.bindings)}
+            if not uses & reached:
+                continue
+            if operation.line in many or operation.regions or not operation.results:
+                # a branch, a loop's value; a store of one lane is followed no further
+                if operation.name == "tt.store" and operation.line not in many:
+                    continue
+                return True
+            reached |= set(operation.results)
+    return False
+
+
 def _asked(setting: Setting, one: Place, other: Place) -> Finding:
     """Ask for two lanes of one program that touch one element."""
     text = (
@@ -124,8 +161,8 @@ def _asked(setting: Setting, one: Place, other: Place) -> Finding:
         f"{one.buffer} without a barrier between"
     )
     source = setting.program.source_of(other.access.operation)
-    mine, theirs = one.access.lanes, other.access.lanes
-    if not mine and not theirs:
+    mine, theirs = _lanes(one), _lanes(other)
+    if not mine and not theirs and not _is_spread(setting, one, other):
         return Finding("no_race", text, source, Proved("one lane"))
     ids = [n for pid in setting.program.pids.values() for n in symbols_of(pid)]
     kept = setting.shared | set(ids)
@@ -133,7 +170,7 @@ def _asked(setting: Setting, one: Place, other: Place) -> Finding:
     different: Term = disjoin(
         *(invert(equal(a, b)) for a, b in zip(mine, copies, strict=False))
     )
-    if len(mine) != len(theirs):
+    if not mine or len(mine) != len(theirs):
         different = TRUE
     asked = (one.reach, reach, different, equal(one.offset, offset))
     if different is FALSE or setting.ask(asked) is False:

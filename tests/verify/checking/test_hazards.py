@@ -55,6 +55,23 @@ def test_lanes_that_meet_need_a_barrier_between(kernel: Any) -> None:
     assert isinstance(race(kernel, 0, False), Proved)
 
 
+@triton.jit  # type: ignore[untyped-decorator]
+def counted(x, y, BARRIER: tl.constexpr, BACK: tl.constexpr):  # type: ignore[no-untyped-def]  # noqa: N803
+    o = tl.arange(0, 64)
+    count = tl.load(x)
+    if BARRIER == 1:
+        tl.debug_barrier()
+    tl.store(x, count + 1.0)
+    tl.store(y + o, count + o if BACK else 1.0 + o)
+
+
+def test_what_one_thread_changes_and_all_load() -> None:
+    verdict = race(counted, 0, True)
+    assert isinstance(verdict, Unknown) and "meet in x" in verdict.reason
+    assert isinstance(race(counted, 1, True), Proved)
+    assert isinstance(race(counted, 0, False), Proved)
+
+
 def test_a_reduction_is_a_meeting() -> None:
     verdict = race(there_and_back, 2, True)
     assert isinstance(verdict, Unknown) and "meet in y" in verdict.reason
