@@ -59,8 +59,7 @@ _FLOAT4_PLACES: Final = {
     "bf16": (6, 7, 8, 15, 3, 4, 5, 12, 0, 1, 2, 13, 9, 10, 11, 14),
     "fp16": (9, 10, 11, 15, 6, 7, 8, 12, 3, 4, 5, 13, 0, 1, 2, 14),
 }
-"""Found by trying all: 11 shifts and masks for four codes, and 15 where bits of a code
-are neighbours."""
+"""11 shifts and masks for four codes; 15 where the bits of a code are neighbours."""
 
 
 def bit_places(format: WeightFormat, target: str) -> tuple[int, ...]:

@@ -93,6 +93,14 @@ def test_bits_have_a_place_each(name: str, target: str) -> None:
     assert sorted(bit_places(FORMATS[name], target)) == list(range(16))
 
 
+@pytest.mark.parametrize("target", TARGETS)
+def test_four_bit_floats_take_few_operations(target: str) -> None:
+    lines = upcast(FORMATS["mxfp4"], target).text.split(";")
+    names = [line.split()[0] for line in lines if line.strip()]
+    kinds = ("shl.b32", "shr.u32", "and.b32", "lop3.b32")
+    assert sum(name in kinds for name in names) == 11
+
+
 def test_what_there_is_not() -> None:
     with pytest.raises(UnsupportedLayoutError, match="fp32"):
         upcast(FORMATS["int4"], "fp32")
