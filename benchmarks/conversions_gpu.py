@@ -1,6 +1,6 @@
 """Are emitted conversions right on a GPU, and how fast are they beside Triton's own?
 
-    python benchmarks/conversions_gpu.py [--examples 70] [--random 100] [--candidates 6]
+    python benchmarks/conversions_gpu.py [--examples 70] [--random 100] [--candidates 8]
         [--seconds 420] [--commit HASH] [--json FILE]
 
 ``right``: hypothesis draws layouts (any matrices, copies, flips) and widths of 1 to 16
@@ -357,7 +357,7 @@ def main() -> int:
     parser.add_argument("--random", type=int, default=100, help="cases to time")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=420, help="for the whole run")
-    parser.add_argument("--candidates", type=int, default=6, help="timed for each case")
+    parser.add_argument("--candidates", type=int, default=8, help="timed for each case")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--commit", help="the commit measured, where git is not")
     options = parser.parse_args()

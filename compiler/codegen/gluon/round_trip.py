@@ -6,13 +6,14 @@ each is enough: every thread passes the other's barrier after it has loaded, and
 it stores again.
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, product
 
 from algebra.errors import LayoutError
 from compiler.convert.hardware import Layout, hardware_of
 from compiler.convert.plan import Plan, plans
-from compiler.convert.steps import SCOPES, Barrier
+from compiler.convert.steps import SCOPES, Barrier, Load, Shuffle, Store
 
 from .conversion import tile_function
 from .plan_block import STATIC_BYTES
@@ -97,7 +98,8 @@ def candidates(
 ) -> list[RoundTrip]:
     """Return pairs that are worth timing, the one that the cost model takes first.
 
-    Pairs of cheap plans come before those of dear ones. Each comes by its own steps,
+    After it come the cheapest of each kind (shuffles or memory, matrices or not), then
+    others, cheap ones before dear ones. Each comes by its own steps,
     and by Gluon's store and load through its memory layout, if it has one: the way
     that Triton itself takes, with half the barriers. Those that cannot be emitted, and
     those whose kernel is the same as that of an earlier one, are left out.
@@ -115,17 +117,44 @@ def candidates(
         for sides in ((src, dst), (dst, src))
     ]
     found: dict[str, RoundTrip] = {}
-    numbers = product(*(range(len(one)) for one in both))
-    ranked = sorted(numbers, key=lambda pair: (sum(pair), abs(pair[0] - pair[1])))
     preferred = preferred_form(both[0][0], both[1][0])
-    for i, j in islice(ranked, most):
-        for form in sorted(forms(both[0][i], both[1][j]), key=preferred.__ne__):
-            one = RoundTrip(both[0][i], both[1][j], form)
+    for there, back in islice(_ranked(*both), most):
+        for form in sorted(forms(there, back), key=preferred.__ne__):
+            one = RoundTrip(there, back, form)
             try:
                 found.setdefault(one.text, one)
             except LayoutError:
                 continue  # Gluon has no such layouts, or the memory is too large
     return list(found.values())[:most]
+
+
+def kind(plan: Plan) -> tuple[bool, ...]:
+    """Return whether a plan shuffles, goes through memory, and by matrices."""
+    steps = plan.steps
+    moved = [s.instruction for s in steps if isinstance(s, Store | Load)]
+    matrices = any(instruction.is_matrix for instruction in moved)
+    return any(isinstance(s, Shuffle) for s in steps), bool(moved), matrices
+
+
+def _ranked(there: Sequence[Plan], back: Sequence[Plan]) -> Iterator[tuple[Plan, Plan]]:
+    """Yield pairs: the cheapest, those of one kind both ways, then all others."""
+    yield there[0], back[0]
+    seen = {(0, 0)}
+    kinds = [kind(plan) for plan in there], [kind(plan) for plan in back]
+    # both lists are sorted by cost, so the first of a kind is the cheapest
+    same = [
+        (kinds[0].index(one), kinds[1].index(one))
+        for one in dict.fromkeys(kinds[0])
+        if one in kinds[1]
+    ]
+    every = sorted(
+        product(range(len(there)), range(len(back))),
+        key=lambda pair: (sum(pair), abs(pair[0] - pair[1])),
+    )
+    for i, j in (*same, *every):
+        if (i, j) not in seen:
+            seen.add((i, j))
+            yield there[i], back[j]
 
 
 def forms(there: Plan, back: Plan) -> list[str]:

@@ -9,6 +9,7 @@ from compiler.codegen.gluon.round_trip import (
     RoundTrip,
     candidates,
     forms,
+    kind,
     opaque_bits,
     own_form,
     preferred_form,
@@ -89,6 +90,14 @@ def test_candidates_differ_and_begin_with_the_cheapest() -> None:
     assert first.form == preferred_form(first.there, first.back)
     assert {one.form for one in found} == {"tensor", "memory"}
     assert len(candidates(src, dst, 16, resident_warps=2, most=1)) == 1
+
+
+def test_each_kind_of_plan_is_among_the_first_candidates() -> None:
+    src, dst = within_warps()
+    kinds = {kind(one) for one in plans(src, dst, 16, packed=False)}
+    assert len(kinds) > 1
+    found = candidates(src, dst, 16, resident_warps=2, most=2 * len(kinds))
+    assert {kind(one.there) for one in found} == kinds
 
 
 def test_layouts_that_gluon_lacks_run_in_hardware_form() -> None:
