@@ -126,22 +126,25 @@ class Notes:
     def values(self, addresses: Array) -> Array:
         """Return what addresses hold, as objects."""
         found = np.empty(len(addresses), dtype=object)
-        for index, address in enumerate(addresses.tolist()):
-            found[index] = self.value(address)
+        indices = (addresses + np.uint64(SPACING // 2)) >> np.uint64(48)
+        for index in np.unique(indices):
+            here = indices == index
+            one, _ = self.place(int(addresses[here][0]))
+            offsets = (addresses[here].view(np.int64) - np.int64(one.base)) // one.bytes
+            plain = (offsets * 7919 % 5).astype(object)
+            if one.name in self.lows:
+                plain[:] = self.lows[one.name]
+            for offset, value in self.contents.get(one.name, {}).items():
+                plain[offsets == offset] = value
+            found[here] = plain
+        if self.written:
+            for index, address in enumerate(addresses.tolist()):
+                if address in self.written:
+                    found[index] = self.written[address]
         return found
 
-    def value(self, address: int) -> Any:
-        """Return what an address holds."""
-        if address in self.written:
-            return self.written[address]
-        one, offset = self.place(address)
-        cells = self.contents.get(one.name, {})
-        if offset in cells:
-            return cells[offset]
-        return self.lows.get(one.name, offset * 7919 % 5)
 
-
-def interpreted(*what: Any, seconds: float = 60.0) -> str:
+def interpreted(*what: Any, seconds: float = 300.0) -> str:
     """Return how the interpreter confirms a counterexample; see ``confirmed``.
 
     It runs in a forked process, as it changes Triton's language in place.
