@@ -1,8 +1,9 @@
 """What one instruction of a warp takes, measured: the constants of compiler/cost.
 
-Each class runs in a loop of one block of PTX between two reads of the clock. Twice:
-``saturated`` with 32 warps on each multiprocessor, which gives the throughput; and
-``alone`` with one block of 4 warps, as where a kernel has little else to do. Costs are
+Each class runs in a loop of one block of PTX between two reads of the clock:
+``saturated`` with 32 warps on each multiprocessor, which gives the throughput;
+``alone`` with one block of 4 warps, as where a kernel has little else to do; and with
+``two`` warps and ``one``, where partitions of the multiprocessor are idle. Costs are
 cycles of a multiprocessor for one instruction of one warp. Barriers are measured as
 rounds of store, barrier, load, barrier, less the stores and loads.
 
@@ -29,6 +30,7 @@ ROUNDS = 512
 COPIES = 16
 SATURATED = (1024, 1)
 ALONE = (128, 1)
+FEW = {"two": (64, 1), "one": (32, 1)}
 CHAINS = 4
 
 HEAD = """{{
@@ -193,7 +195,8 @@ def main() -> None:
     import torch
 
     columns: dict[str, Any] = {}
-    for column, shape in (("saturated", SATURATED), ("alone", ALONE)):
+    shapes = {"saturated": SATURATED, "alone": ALONE, **FEW}
+    for column, shape in shapes.items():
         measured = {name: run(name, shape) for name in BODIES}
         columns[column] = {
             "warps": shape[0] // 32,
@@ -214,7 +217,7 @@ def main() -> None:
         "device": torch.cuda.get_device_name(0),
         "triton": triton.__version__,
         "torch": torch.__version__,
-        "cases": len(BODIES) * 2,
+        "cases": len(BODIES) * len(shapes),
         "columns": columns,
     }
     Path(arguments.out).write_text(json.dumps(result, indent=1) + "\n")
