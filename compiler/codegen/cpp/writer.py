@@ -40,8 +40,13 @@ class Writer:
         )
 
     def function(self) -> str:
-        """Return the function's text, after its body has been written."""
-        used = self.nest.used()
+        """Return the function's text, after its body has been written.
+
+        Where there is no point, there is no body: what all points have in common is
+        read before the loops, from memory that need not be there.
+        """
+        empty = any(constant_value(axis.extent) == 0 for axis in self.nest.outer)
+        used = set() if empty else self.nest.used()
         stored = {s.buffer for s in self.nest.stages if isinstance(s, FlatStore)}
         parameters = []
         for name, buffer in self.nest.buffers.items():
@@ -49,8 +54,9 @@ class Writer:
             kind = spelling.MEMORY[buffer.dtype]
             unused = "" if name in used else "[[maybe_unused]] "
             parameters.append(f"{unused}{const}{kind} *{pointer(name)}")
-        parameters += [f"i64 {parameter(s)}" for s in self.nest.symbols]
-        text = self.body.text().replace("\n", "\n    ")
+        size = "[[maybe_unused]] i64" if empty else "i64"
+        parameters += [f"{size} {parameter(s)}" for s in self.nest.symbols]
+        text = "" if empty else self.body.text().replace("\n", "\n    ")
         return (
             f'extern "C" i32 {entry(self.nest.name)}({", ".join(parameters)}) {{\n'
             f"    i32 bad = 0;\n    {text}\n    return bad;\n}}\n"

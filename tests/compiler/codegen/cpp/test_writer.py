@@ -34,3 +34,21 @@ def test_parameters_are_the_buffers_in_order(kernel: Any) -> None:
     assert made.parameters == ("x", "o")
     assert "k_double(const f32 *p_x, f32 *p_o)" in made.text
     assert "restrict" not in made.text  # memory may be reused in place
+
+
+def test_without_points_nothing_is_read(kernel: Any) -> None:
+    """Memory without elements has no address, and what all points share is none."""
+    text = print_kernel(doubling(kernel, 0)).text
+    assert "p_x[" not in text and "return bad" in text
+
+
+def test_no_rows_of_an_embedding() -> None:
+    def rows(x: torch.Tensor, table: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        found = torch.nn.functional.embedding(x % 4, table)
+        return found.view_as(found), found.sum(0), found.amax(1)
+
+    x, table = torch.zeros(0, dtype=torch.int32), torch.ones(4, 2)
+    torch.compiler.reset()
+    ours = torch.compile(rows, backend="tilewright")(x, table)
+    for one, other in zip(ours, rows(x, table), strict=True):
+        assert torch.equal(one, other)
