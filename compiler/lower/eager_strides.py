@@ -235,12 +235,11 @@ def _row_major(args: Sequence[Any], result: Any) -> Any:
 
 def _padded(args: Sequence[Any], result: Any) -> Any:
     """Return the fake result of a kernel whose rows are whole units of 16 bytes."""
-    if not _is_static(result):
-        return result
     *rest, width = result.shape
     unit = 16 // result.element_size()
-    padded = (*rest, -(-width // unit) * unit)
-    return _restrided(result, _nested(padded, range(result.dim())[::-1]))
+    padded = (*rest, (width + unit - 1) // unit * unit)
+    wanted = _nested(padded, range(result.dim())[::-1])
+    return result.new_empty_strided(tuple(result.shape), wanted)
 
 
 def _wanted(args: Sequence[Any], result: Any) -> tuple[int, ...] | None:
