@@ -149,6 +149,16 @@ def _quotient_first(
     return x + value * (a / b)
 
 
+@cache
+def _functional(func: Any) -> Any:
+    """Return the operator that returns what another writes over its first argument."""
+    name = func._schema.name.partition("::")[2]
+    if not name.endswith("_") or name.endswith("__"):
+        return func
+    packet = getattr(torch.ops.aten, name[:-1], None)
+    return getattr(packet, func._overloadname, func)
+
+
 class _Moved(TorchDispatchMode):
     """Move each floating result by up to half a unit in its last place."""
 
@@ -164,8 +174,9 @@ class _Moved(TorchDispatchMode):
         args: tuple[Any, ...] = (),
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
-        parts = _decompositions().get(func)
-        if func is torch.ops.aten.addcdiv.default and self.seed % 2:
+        plain = _functional(func)
+        parts = _decompositions().get(plain)
+        if plain is torch.ops.aten.addcdiv.default and self.seed % 2:
             parts = _quotient_first
         batch_norm = func is torch.ops.aten.native_batch_norm.default
         if batch_norm and self.seed % 2 and args[0].dtype in _HALVES:
@@ -173,7 +184,8 @@ class _Moved(TorchDispatchMode):
         if parts is not None:
             # a composite rounds inside: 1 + erf(x) cancels, and the mode must see it
             with self:
-                return parts(*args, **(kwargs or {}))
+                made = parts(*args, **(kwargs or {}))
+            return made if plain is func else args[0].copy_(made)
         name = func._schema.name.partition("::")[2]
         if name in _ACCUMULATES:
             args = tree_map_only(torch.Tensor, self._moved_copy, args)

@@ -142,3 +142,24 @@ def test_statistics_of_a_batch_need_not_be_rounded_to_a_half_type() -> None:
     wrong = exact.clone()
     wrong[1] *= 1.1
     assert compare(wanted, [wrong, mean.half(), var.half(), x]) is not None
+
+
+def test_cancellation_inside_an_operator_that_writes_is_seen() -> None:
+    """x - 1.5 x x cancels at x = 2/3, in place as elsewhere."""
+
+    def near() -> list[torch.Tensor]:
+        return [torch.tensor([2 / 3 + 1e-4, 0.25])]
+
+    def in_place(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return (x.addcmul_(x, x, value=-1.5),)
+
+    (wide,) = near()
+    exact = (wide.double() - 1.5 * wide.double() ** 2).float()
+    for wanted in (
+        expected(in_place, near),
+        expected(lambda x: (torch.addcmul(x, x, x, value=-1.5),), near),
+    ):
+        last = exact if wanted.values[1].equal(wanted.values[0]) else wide
+        assert compare(wanted, [exact, last]) is None
+        wrong = exact * torch.tensor([1.0, 1 + 1e-4])
+        assert compare(wanted, [wrong, last]) is not None
