@@ -38,7 +38,10 @@ class Fold:
 
 
 def prepared(
-    schedule: Schedule, arrays: Mapping[str, Buffer], inputs: Collection[str]
+    schedule: Schedule,
+    arrays: Mapping[str, Buffer],
+    inputs: Collection[str],
+    known_as: Mapping[str, str] | None = None,
 ) -> dict[str, "Prepared | str"]:
     """Return kernel -> what it does in the arrays' own coordinates, or why not.
 
@@ -46,6 +49,7 @@ def prepared(
         schedule: The kernels and calls, in order: they change arrays in place.
         arrays: All arrays, with strides.
         inputs: Names of the arrays that the caller owns.
+        known_as: The program's names of what scheduling has renamed; loads get them.
     """
     found: dict[str, Prepared | str] = {}
     storage = Storage()
@@ -55,7 +59,9 @@ def prepared(
     for step in schedule.steps:
         if isinstance(step, Kernel):
             try:
-                found[step.name] = _kernel(step, storage, schedule, arrays, inputs)
+                found[step.name] = _kernel(
+                    step, storage, schedule, arrays, inputs, known_as or {}
+                )
             except UnplacedError as error:
                 found[step.name] = str(error)
         elif isinstance(step, Extern):
@@ -70,6 +76,7 @@ def _kernel(
     schedule: Schedule,
     arrays: Mapping[str, Buffer],
     inputs: Collection[str],
+    known_as: Mapping[str, str],
 ) -> Prepared:
     axes = (*kernel.outer, *kernel.inner)
     ranges = Ranges({a.digit: a.extent for a in axes}, schedule.least)
@@ -83,7 +90,7 @@ def _kernel(
         if full is None:
             raise UnplacedError(f"{name} is no array of the schedule")
         place = own_place(kernel.buffers[name], full, node.args, ranges)
-        return make("load", place, node.dtype, name)
+        return make("load", place, node.dtype, known_as.get(name, name))
 
     def changed(value: Expression) -> Expression:
         return versioned(rewrite(value, own, done), storage, {})

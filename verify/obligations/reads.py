@@ -19,11 +19,13 @@ from compiler.ir.node import (
     Map,
     Program,
     Reduce,
+    Reference,
     Scan,
     Scatter,
 )
 from verify.symbolic.question import Solver
 
+from .calls import Renamed, arguments, is_same, renamed_results
 from .definitions import (
     Definition,
     Definitions,
@@ -60,7 +62,14 @@ class Reads:
         self.solver = solver or Solver()
         self.inputs = {b.name for b in program.inputs if isinstance(b, Buffer)}
         self.arrays = {**self.definitions.arrays, **scheduled_arrays(schedule)}
-        self.prepared = prepared(schedule, self.arrays, self.inputs)
+        self.calls = {
+            name: call
+            for name, call in renamed_results(program, schedule).items()
+            if self.definitions.storage.root(call.known_as)
+            not in self.definitions.writes
+        }
+        known_as = {name: call.known_as for name, call in self.calls.items()}
+        self.prepared = prepared(schedule, self.arrays, self.inputs, known_as)
         self.makers: dict[str, list[tuple[Prepared, int]]] = {}
         for made in self.prepared.values():
             if isinstance(made, Prepared):
@@ -68,6 +77,7 @@ class Reads:
                     if isinstance(stage, Store):
                         self.makers.setdefault(stage.buffer, []).append((made, number))
         self.folds: dict[str, Fold] = {}
+        self.doubts: dict[str, str] = {}
 
     # one kernel
 
@@ -82,7 +92,7 @@ class Reads:
         if isinstance(made, str):
             return Unknown(made)
         reads = 0
-        unknown: Unknown | None = None
+        unknown = self._doubted(kernel)
         for number, name in made.written.items():
             stage = made.stages[number]
             assert isinstance(stage, Store)
@@ -102,6 +112,43 @@ class Reads:
         if unknown is not None:
             return unknown
         return Proved("matching with the definitions", (("reads", reads),))
+
+    def _doubted(self, kernel: Kernel) -> Unknown | None:
+        """Return why a result that a kernel reads may be another call's."""
+        for name in kernel.buffers:
+            if name in self.calls and name not in self.doubts:
+                self.doubts[name] = self.doubt(self.calls[name])
+            if self.doubts.get(name):
+                return Unknown(self.doubts[name][:300])
+        return None
+
+    def doubt(self, call: Renamed) -> str:
+        """Return in which argument a call differs from the one meant, "" in none.
+
+        Arrays with other strides are the same where each element is.
+        """
+        mine = (call.call.args, dict(call.call.kwargs))
+        meant = (call.meant.args, dict(call.meant.kwargs))
+        for one, other in arguments(mine, meant):
+            if is_same(one, other):
+                continue
+            arrays = isinstance(one, Reference) and isinstance(other, Reference)
+            if not arrays or not self._equal_arrays(one.name, other.name):
+                return f"{call.name} is of {one}, where {call.known_as} is of {other}"
+        return ""
+
+    def _equal_arrays(self, name: str, meant: str) -> bool:
+        if name in self.calls:
+            return self.calls[name].known_as == meant
+        if len(self.makers.get(name, [])) != 1 or name in self.definitions.arrays:
+            return False
+        made, number = self.makers[name][0]
+        store = made.stages[number]
+        assert isinstance(store, Store)
+        if store.mode != "set" or store.condition is not None:
+            return False
+        load = make("load", store.target, store.value.dtype, meant)
+        return self._walk(made).same(store.value, load) is None
 
     def _walk(self, made: Prepared) -> Walk:
         axes = (*made.kernel.outer, *made.kernel.inner)
