@@ -13,6 +13,8 @@ from itertools import product as combinations
 from compiler.ir.expression import Expression, leaves, loads, make
 from compiler.ir.index import constant_value, index
 from compiler.ir.node import Axis, Buffer, Map, Node, Program, Reduce
+from compiler.ir.operations import type_class
+from compiler.ir.scalar import constant
 from compiler.options import Options
 
 from .arrays import space_of, values_of
@@ -83,7 +85,7 @@ def single(node: Reduce) -> list[Map]:
     value = node.values[0]
     zero = {axis.digit: index(0) for axis in node.reduced}
     value = simplified(value, ranges_of(node.axes), zero)
-    results = [value]
+    results = [started(node.reducer, value)]
     if node.reducer in ("argmax", "argmin"):
         results = [make("constant", (), node.buffers[0].dtype, 0)]
     elif node.reducer in ("welford", "online_softmax"):
@@ -98,6 +100,13 @@ def single(node: Reduce) -> list[Map]:
         Map(buffer, node.axes, result)
         for buffer, result in zip(node.buffers, results, strict=True)
     ]
+
+
+def started(reducer: str, value: Expression) -> Expression:
+    """Return a reduction of the first element: a sum starts from 0, not from -0."""
+    if reducer != "sum" or type_class(value.dtype) != "float":
+        return value
+    return make("add", (constant(0, value.dtype), value), value.dtype)
 
 
 def unrolled(
@@ -127,7 +136,7 @@ def unrolled(
         }
         value = simplified(node.values[0], ranges, at)
         if result is None:
-            result = value
+            result = started(node.reducer, value)
         else:
             result = make(_COMBINE[node.reducer], (result, value), value.dtype)
     assert result is not None

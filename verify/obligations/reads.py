@@ -23,6 +23,8 @@ from compiler.ir.node import (
     Scan,
     Scatter,
 )
+from compiler.ir.operations import type_class
+from compiler.ir.scalar import constant
 from verify.symbolic.question import Solver
 
 from .calls import Renamed, arguments, is_same, renamed_results
@@ -280,6 +282,8 @@ class Reads:
         if combine is None:
             return None
         result: Expression | None = None
+        if node.reducer == "sum" and type_class(load.dtype) == "float":
+            result = constant(0, load.dtype)
         for position in range(total):
             places = unflatten(index(position), [axis.extent for axis in node.reduced])
             at = {

@@ -143,3 +143,18 @@ def test_values_are_taken_along() -> None:
         (value,),
     )
     run(node, 1, 65536)
+
+
+@pytest.mark.parametrize("length", [1, 2, 9, 40])
+def test_a_sum_of_negative_zeros_is_zero(length: int) -> None:
+    value = load("x", (A, R), "float32")
+    axes, inner = (Axis(A, index(2)),), (Axis(R, index(length)),)
+    result = array("y", 2, dtype="float32")
+    node = Reduce((result,), axes, inner, "sum", (value,))
+    given = (array("x", 2, length, dtype="float32"),)
+    fit = with_fit_reductions(Program(given, (node,), ("y",)), FOUR, [])
+    (found,) = run_program(fit, [torch.full((2, length), -0.0)])
+    assert isinstance(found, torch.Tensor)
+    assert not found.signbit().any()
+    compiled = torch.compile(lambda x: x.sum(1), backend="tilewright")
+    assert not compiled(torch.full((2, length), -0.0)).signbit().any()
