@@ -48,8 +48,14 @@ class _Views:
         self._storages = Storages(program)
         self._readers = Readers(program)
         self._last: dict[str, int] = {}
-        self._leaves = {self._storages.root(str(o)) for o in program.outputs}
+        self._meant = Storages(program)  # what shares memory in the graph
+        for node in program.nodes:
+            if isinstance(node, Map) and node.shares:
+                self._meant.join(node.buffer.name, node.shares)
         self._outputs = {o for o in program.outputs if isinstance(o, str)}
+        self._leaves = {
+            self._storages.root(name): self._meant.root(name) for name in self._outputs
+        }
         self._inputs = {b.name for b in program.inputs if isinstance(b, Buffer)}
         self._changed: set[str] = set()
         self._passed_on: set[str] = set()
@@ -82,7 +88,7 @@ class _Views:
         self.buffers[name] = self.decided[name] = found
         self._storages.join(name, base)
         if name in self._outputs:
-            self._leaves.add(self._storages.root(name))
+            self._leaves[self._storages.root(name)] = self._meant.root(name)
         self.notes.append(f"{name} shows {base}: no data moves")
         return alias
 
@@ -91,9 +97,7 @@ class _Views:
         if self.buffers[base].dtype != node.buffer.dtype:
             return "its type differs"
         root = self._storages.root(base)
-        shared = node.shares and self._storages.root(node.shares) == root
-        out = name in self._outputs
-        if out and not shared and (root in self._leaves or root in self._inputs):
+        if name in self._outputs and self._is_shown(root, self._meant.root(name)):
             return f"{base} leaves the graph too, and they must not share memory"
         if name in self._changed or name in self._passed_on:
             return "it may be changed or passed on by a call"
@@ -105,6 +109,14 @@ class _Views:
                 return None
             return f"{base} changes"
         return None
+
+    def _is_shown(self, root: str, meant: str) -> bool:
+        """Return whether anyone but results of one meaning sees an array's memory."""
+        own = self._meant.root(root)
+        if own == meant:
+            return False
+        owned = root in self._inputs or own in self._leaves.values()
+        return owned or self._leaves.get(root, meant) != meant
 
     def _shown(self, node: Map) -> Buffer | None:
         """Return the view with strides and offset; decides the base's if free."""

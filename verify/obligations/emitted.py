@@ -11,7 +11,7 @@ from algebra.verdict import Refuted, Unknown, Verdict
 from compiler.frontend.validator import Certificate, Emitted
 from compiler.ir.expression import Expression, leaves
 from compiler.ir.index import constant_value, index, mul, sub
-from compiler.ir.kernel import Allocate, Kernel, Schedule, Step
+from compiler.ir.kernel import Allocate, Kernel, Schedule, Step, Store
 from compiler.ir.node import Alias, Buffer, Extern
 from verify.checking.arguments import Argument, Scalar
 from verify.checking.arguments import Buffer as Array
@@ -174,7 +174,22 @@ def certify_emitted(
     verdicts: dict[str, Verdict] = {
         f"ttir_{name}": _plain(verdict) for name, verdict in report.verdicts.items()
     }
+    if isinstance(verdicts.get("ttir_write_once"), Refuted) and may_meet(
+        emitted.kernel
+    ):
+        verdicts["ttir_write_once"] = Unknown(
+            "places that are read may be equal; which value stays is not defined"
+        )
     return Certificate(emitted.kernel.name, verdicts, time.process_time() - start)
+
+
+def may_meet(kernel: Kernel) -> bool:
+    """Return whether a kernel stores where it is told: ``index_put`` does.
+
+    Of equal indices any may win, in eager mode too.
+    """
+    stores = [stage for stage in kernel.stages if isinstance(stage, Store)]
+    return any(s.mode == "set" and not s.injective for s in stores)
 
 
 def _plain(verdict: Verdict) -> Verdict:

@@ -1,6 +1,9 @@
 """Views are aliases where somebody needs them in memory."""
 
+from typing import Any
+
 import pytest
+import torch
 
 from compiler.ir.expression import Expression
 from compiler.ir.index import (
@@ -130,3 +133,23 @@ def test_no_strides_no_alias() -> None:
     assert isinstance(result(typed, call("v")).nodes[0], Map)
     merged = loaded(array("v", 24), "x", floordiv(A, 6), mod(A, 6))
     assert isinstance(result(merged, call("v")).nodes[0], Alias)
+
+
+def storage(value: torch.Tensor) -> int:
+    return value.untyped_storage().data_ptr()
+
+
+@pytest.mark.parametrize("last", [lambda y: y, lambda y: y.view(-1), lambda y: y.mT])
+def test_a_copy_s_view_and_a_view_of_what_was_copied_are_apart(last: Any) -> None:
+    def function(x: torch.Tensor, w: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        y = x.softmax(-1)
+        v = y.clone().view(6, 8, 8)
+        return torch.bmm(v, w), v.transpose(1, 2), last(y), y[0]
+
+    x, w = torch.randn(2, 3, 8, 8), torch.randn(6, 8, 8)
+    compiled = torch.compile(function, backend="tilewright")
+    results = compiled(x, w)
+    for result, expected in zip(results, function(x, w), strict=True):
+        torch.testing.assert_close(result, expected)
+    _, first, second, third = map(storage, results)
+    assert first != second == third

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from algebra.verdict import Proved, Refuted
+from algebra.verdict import Proved, Refuted, Unknown
 from compiler.codegen.triton.printer import print_kernel
 from compiler.frontend.validator import Emitted
 from compiler.ir.expression import Expression, make
@@ -22,7 +22,13 @@ from compiler.ir.kernel import Allocate, Free, Kernel, Reduction, Schedule, Stor
 from compiler.ir.node import Alias, Axis, Buffer
 from compiler.runtime.triton_kernel import TritonKernel
 from verify.obligations import worst
-from verify.obligations.emitted import certify_emitted, dense, spelled, storages
+from verify.obligations.emitted import (
+    certify_emitted,
+    dense,
+    may_meet,
+    spelled,
+    storages,
+)
 
 ROW, COLUMN, SIZE = digit("i"), digit("j"), symbol("N")
 
@@ -138,3 +144,21 @@ def test_memory_is_followed_through_reuse_and_views() -> None:
     steps = (Alias(view, "x"), Allocate(y, reuse="x"), Free("y"))
     found = storages(Schedule((x,), steps, ()))
     assert found == {"view": ("x", False), "y": ("x", True)}
+
+
+@pytest.mark.parametrize("injective", [False, True])
+def test_equal_places_that_are_read_refute_only_what_should_not_meet(
+    injective: bool,
+) -> None:
+    at = make("index", (make("load", (ROW,), "int64", "at"),), "index")
+    places = replace(array("at", 64), dtype="int64")
+    kernel = Kernel(
+        "put",
+        (Axis(ROW, index(64)),),
+        (),
+        (Store("y", (at,), load("x", ROW), False, injective=injective),),
+        {"at": places, "x": array("x", 64), "y": array("y", 64)},
+    )
+    assert may_meet(kernel) is not injective
+    verdict = certify_emitted(emitted(kernel)).verdicts["ttir_write_once"]
+    assert isinstance(verdict, Refuted if injective else Unknown)
