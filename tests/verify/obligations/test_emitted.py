@@ -150,7 +150,8 @@ def test_memory_is_followed_through_reuse_and_views() -> None:
 def test_equal_places_that_are_read_refute_only_what_should_not_meet(
     injective: bool,
 ) -> None:
-    at = make("index", (make("load", (ROW,), "int64", "at"),), "index")
+    place = make("load", (ROW,), "int64", "at")
+    at = make("checked_index", (place, index(64)), "index")
     places = replace(array("at", 64), dtype="int64")
     kernel = Kernel(
         "put",
