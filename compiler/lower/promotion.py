@@ -30,18 +30,23 @@ from .builder import Array, Indices
 from .registry import NotLowered
 
 Operand: TypeAlias = Array | Expression | bool | int | float
-"""A tensor, a symbolic size, or a number."""
+"""A tensor, a symbolic size, a number in float64 made of sizes, or a number."""
 
 
 def number_type(value: Any) -> torch.dtype:
     """Return the type that a number stands for."""
     if isinstance(value, bool):
         return torch.bool
-    if isinstance(value, (int, Expression)):
+    if isinstance(value, int) or (isinstance(value, Expression) and is_size(value)):
         return torch.int64
-    if isinstance(value, float):
+    if isinstance(value, (float, Expression)):
         return torch.get_default_dtype()
     raise NotLowered(f"an operand of type {type(value).__name__}")
+
+
+def is_size(value: Expression) -> bool:
+    """Return whether a scalar is a size; else it is a number made of sizes."""
+    return value.dtype == "index"
 
 
 def common_type(*operands: Operand) -> str:
@@ -127,11 +132,15 @@ def value_at(
         scalar = exact and operand.rank == 0 and operand.device == "cpu"
         # a CPU scalar keeps its precision beside a half tensor
         value = operand.at(place, compute_type(dtype) if scalar else dtype)
-    elif isinstance(operand, Expression):
+    elif isinstance(operand, Expression) and is_size(operand):
         value = cast(from_index(operand, "int64"), dtype)
     else:
         kind = compute_type(dtype) if exact and dtype in HALF_TYPES else dtype
         floating = type_class(dtype) == "float"
+        if isinstance(operand, Expression):
+            if not floating:
+                raise NotLowered(f"a number made of sizes as {dtype}")
+            return cast(cast(operand, kind), compute_type(dtype))
         if isinstance(operand, float) and not floating and not operand.is_integer():
             raise NotLowered(f"the number {operand} as {dtype}")
         value = constant(operand, kind)

@@ -48,6 +48,7 @@ class _Views:
         self._storages = Storages(program)
         self._readers = Readers(program)
         self._last: dict[str, int] = {}
+        self._end = len(program.nodes)
         self._meant = Storages(program)  # what shares memory in the graph
         for node in program.nodes:
             if isinstance(node, Map) and node.shares:
@@ -103,7 +104,9 @@ class _Views:
             return "it may be changed or passed on by a call"
         if root in self._changed:
             last = self._last.get(name, place)
-            if name in self._outputs or self._readers.changed(base, place, last):
+            if name in self._outputs:
+                last = self._end
+            if self._readers.changed(base, place, last):
                 return f"{base} changes while it is read"
             if isinstance(self._producers.get(root), Scatter):
                 return None

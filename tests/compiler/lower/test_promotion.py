@@ -1,12 +1,19 @@
 import itertools
+from collections.abc import Callable
 
 import pytest
 import torch
 
 from compiler.ir import index
-from compiler.ir.scalar import type_name
+from compiler.ir.scalar import apply, constant, from_index, type_name
 from compiler.lower.builder import Array
-from compiler.lower.promotion import aligned, common_type, float_type, number_type
+from compiler.lower.promotion import (
+    aligned,
+    common_type,
+    float_type,
+    number_type,
+    value_at,
+)
 from compiler.lower.registry import NotLowered
 
 DTYPES = (
@@ -52,3 +59,38 @@ def test_a_point_broadcasts() -> None:
     thin = Array("x", "float32", (index.index(1), index.index(3)), "cpu")
     assert aligned([i, j], thin) == (index.index(0), j)
     assert aligned([i, j], Array("x", "float32", (), "cpu")) == ()
+
+
+def test_a_number_made_of_sizes_is_a_float() -> None:
+    size = index.symbol("n")
+    number = apply("truediv", from_index(size, "float64"), constant(5, "float64"))
+    assert number_type(size) == torch.int64
+    assert number_type(number) == torch.get_default_dtype()
+    assert common_type(array(torch.int64, 1), number) == "float32"
+    assert common_type(array(torch.float16, 1), number) == "float16"
+    with pytest.raises(NotLowered, match="made of sizes"):
+        value_at(number, (), "int64")
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x + x.shape[-1] / 5,
+        lambda x: x.int() * (x.shape[0] / 7),
+        lambda x: x.half() * (x.shape[0] ** 0.5),
+        lambda x: torch.full_like(x, x.shape[0] / 4),
+        lambda x: x.clamp(min=x.shape[0] / 30),
+        lambda x: x > x.shape[0] / 7,
+        lambda x: torch.nn.functional.interpolate(x[None], size=9),
+    ],
+)
+def test_numbers_made_of_sizes_keep_their_fractions(
+    function: Callable[[torch.Tensor], torch.Tensor],
+) -> None:
+    x = torch.rand(2, 3, 4)
+    compiled = torch.compile(
+        function, backend="tilewright", dynamic=True, options={"fallback": False}
+    )
+    found, expected = compiled(x), function(x)
+    assert found.dtype == expected.dtype
+    torch.testing.assert_close(found, expected)

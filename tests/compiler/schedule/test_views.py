@@ -153,3 +153,17 @@ def test_a_copy_s_view_and_a_view_of_what_was_copied_are_apart(last: Any) -> Non
         torch.testing.assert_close(result, expected)
     _, first, second, third = map(storage, results)
     assert first != second == third
+
+
+def test_a_view_of_what_was_scattered_shows_it() -> None:
+    def function(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        y = torch.scatter(x, 0, torch.arange(48).view(2, 2, 12) % 2, x)
+        z = y.narrow(2, 0, 1)
+        return y, z, z.clone(), y.index_put((torch.tensor([0]),), torch.tensor(3.0))
+
+    x = torch.randn(2, 2, 12)
+    results = torch.compile(function, backend="tilewright")(x)
+    for result, expected in zip(results, function(x), strict=True):
+        torch.testing.assert_close(result, expected)
+    first, second, third, fourth = map(storage, results)
+    assert first == second and len({first, third, fourth}) == 3
