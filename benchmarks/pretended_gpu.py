@@ -6,7 +6,7 @@ tensors without data, whole models are then traced and compiled, and nothing run
 """
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 from unittest import mock
@@ -41,6 +41,35 @@ def pretended() -> Iterator[None]:
     with contextlib.ExitStack() as stack:
         for holder, name, answer in (*_of_torch(), *_of_triton()):
             stack.enter_context(mock.patch.object(holder, name, answer, create=True))
+        yield
+
+
+@contextlib.contextmanager
+def inductor_launches(launched: Callable[..., None]) -> Iterator[None]:
+    """Hand each launch of Inductor's to a function instead, in the block.
+
+    Nothing is compiled to machine code, read from a cache or decided by timing; tensors
+    without data may be mixed with others.
+
+    Args:
+        launched: Gets the kernel's tuner and its arguments.
+    """
+    from torch._inductor import config
+    from torch._inductor.runtime.triton_heuristics import CachingAutotuner
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    with (
+        config.patch(
+            force_disable_caches=True,
+            size_asserts=False,
+            alignment_asserts=False,
+            shape_padding=False,  # decided by timing products
+        ),
+        mock.patch.object(CachingAutotuner, "run", launched),
+        mock.patch.object(CachingAutotuner, "precompile", lambda self, *a, **k: None),
+        pretended(),
+        FakeTensorMode(allow_non_fake_inputs=True),
+    ):
         yield
 
 

@@ -20,7 +20,6 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -35,7 +34,7 @@ import torch
 
 from benchmarks import training_models as models
 from benchmarks.model_zoo import declare_vision_operators
-from benchmarks.pretended_gpu import pretended
+from benchmarks.pretended_gpu import inductor_launches
 
 LAYERS = 3
 _DEPTH = {
@@ -112,10 +111,6 @@ def ours(name: str) -> Moved:
 
 def inductors(name: str) -> Moved:
     """Return what Inductor's wrapper launches."""
-    from torch._inductor import config
-    from torch._inductor.runtime.triton_heuristics import CachingAutotuner
-    from torch._subclasses.fake_tensor import FakeTensorMode
-
     launches: list[int] = []
 
     def launched(self: Any, *args: Any, **_: Any) -> None:
@@ -131,16 +126,7 @@ def inductors(name: str) -> Moved:
     with torch.device("meta"):
         model = model_of(name).train()
     with (
-        config.patch(
-            force_disable_caches=True,
-            size_asserts=False,
-            alignment_asserts=False,
-            shape_padding=False,  # decided by timing products
-        ),
-        mock.patch.object(CachingAutotuner, "run", launched),
-        mock.patch.object(CachingAutotuner, "precompile", lambda self, *a, **k: None),
-        pretended(),
-        FakeTensorMode(allow_non_fake_inputs=True),
+        inductor_launches(launched),
         torch.device("cuda"),
     ):
         fake_cuda._without_data(model, "cuda")

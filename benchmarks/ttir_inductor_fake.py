@@ -22,7 +22,6 @@ import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -37,7 +36,7 @@ if __name__ == "__main__":
 import torch
 
 from benchmarks.model_zoo import declare_vision_operators, tensors_of
-from benchmarks.pretended_gpu import H200, pretended
+from benchmarks.pretended_gpu import H200, inductor_launches
 
 BATCH, TOKENS, VOCABULARY, LAYERS = 8, 200, 32000, 3
 
@@ -176,10 +175,6 @@ def records_of(tuner: Any, args: tuple[Any, ...]) -> Iterator[dict[str, Any]]:
 
 def collected(name: str, training: bool) -> list[dict[str, Any]]:
     """Return the launches of a model's kernels, each once."""
-    from torch._inductor import config
-    from torch._inductor.runtime.triton_heuristics import CachingAutotuner
-    from torch._subclasses.fake_tensor import FakeTensorMode
-
     found: dict[str, dict[str, Any]] = {}
 
     def launched(self: Any, *args: Any, **kwargs: Any) -> None:
@@ -194,16 +189,7 @@ def collected(name: str, training: bool) -> list[dict[str, Any]]:
     model = model_of(name)
     torch._dynamo.reset()
     with (
-        config.patch(
-            force_disable_caches=True,
-            size_asserts=False,
-            alignment_asserts=False,
-            shape_padding=False,  # decided by timing products
-        ),
-        mock.patch.object(CachingAutotuner, "run", launched),
-        mock.patch.object(CachingAutotuner, "precompile", lambda self, *a, **k: None),
-        pretended(),
-        FakeTensorMode(allow_non_fake_inputs=True),
+        inductor_launches(launched),
         torch.set_grad_enabled(training),
     ):
         to_device(model, dtype)
