@@ -58,9 +58,12 @@ def test_replayed_graphs_keep_nothing(shape: tuple[int, ...]) -> None:
         g = torch.randn_like(x)
         (found,) = torch.autograd.grad(value, x, g)
         exact = x.detach().double()
-        assert float((value - expm(exact)).norm() / value.norm()) < 2e-6
+        allowed = 4 * 2**-24 * float(torch.linalg.matrix_norm(exact, 2).max())
+        allowed *= shape[-1] ** 0.5  # see rounding() in test_launch.py
+        error = (value.detach() - expm(exact)).norm() / value.detach().norm()
+        assert float(error) < allowed
         wanted = frechet(exact.mT, g.double())
-        assert float((found - wanted).norm() / wanted.norm()) < 2e-6
+        assert float((found - wanted).norm() / wanted.norm()) < allowed
     assert expm(torch.full(shape, torch.inf, device="cuda")).isnan().all()
 
 

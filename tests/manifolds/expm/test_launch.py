@@ -62,10 +62,22 @@ def test_value_and_gradient_on_a_gpu(n: int) -> None:
     (found,) = torch.autograd.grad(value, matrix, gradient)
     exact = matrix.detach().double()
     for one, other in (
-        (value, expm(exact)),
+        (value.detach(), expm(exact)),
         (found, frechet(exact.mT, gradient.double())),
     ):
-        assert float((one - other).norm() / other.norm()) < 2e-6
+        assert float((one - other).norm() / other.norm()) < rounding(exact)
+
+
+def rounding(exact: torch.Tensor) -> float:
+    """Return what single precision may lose on skew matrices, relative.
+
+    A product of n x n matrices is off by a random walk of n steps; the exponential of
+    a normal matrix is conditioned as its norm (Higham, Functions of Matrices, 10.2);
+    four such errors in a row.
+    """
+    unit = torch.finfo(torch.float32).eps / 2
+    norm = max(1.0, float(torch.linalg.matrix_norm(exact, 2).max()))
+    return 4 * unit * norm * max(2.0, exact.shape[-1] ** 0.5)
 
 
 @pytest.mark.gpu
