@@ -1,3 +1,5 @@
+import math
+
 import pytest
 import torch
 
@@ -77,7 +79,7 @@ def rounding(exact: torch.Tensor) -> float:
     """
     unit = torch.finfo(torch.float32).eps / 2
     norm = max(1.0, float(torch.linalg.matrix_norm(exact, 2).max()))
-    return 4 * unit * norm * max(2.0, exact.shape[-1] ** 0.5)
+    return 4 * unit * norm * max(2.0, math.sqrt(exact.shape[-1]))
 
 
 @pytest.mark.gpu
