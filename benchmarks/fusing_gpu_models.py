@@ -24,6 +24,7 @@ from benchmarks.fusing_gpu import (
     tensors_of,
     yield_rows,
 )
+from benchmarks.training_models import fill_zeros
 
 _BERT: dict[str, Any] = {}
 _GPT2: dict[str, Any] = {"use_cache": False}
@@ -76,6 +77,7 @@ def model_of(name: str) -> torch.nn.Module:
         import timm
 
         made = timm.create_model(MODELS[name][0], pretrained=False)
+        fill_zeros(made)
     ready: torch.nn.Module = made.eval().cuda()
     return ready
 

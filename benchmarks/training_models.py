@@ -131,7 +131,15 @@ def model_of(name: str, *, dropout: bool = False, tiny: bool = False) -> Loss:
     import timm
 
     made = timm.create_model(VISION[name], pretrained=False)
+    fill_zeros(made)
     return Loss(made.train(), False)
+
+
+def fill_zeros(model: nn.Module) -> None:
+    """Make weights random that start as 0: a zero head's results would test nothing."""
+    for weight in model.parameters():
+        if not weight.any():
+            nn.init.normal_(weight, std=0.02)
 
 
 def batch_of(
