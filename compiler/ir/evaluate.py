@@ -305,6 +305,8 @@ def _output(
 def _call(node: Extern, tensors: Tensors, symbols: Symbols) -> None:
     args = argument(node.args, tensors, symbols)
     result = node.target(*args, **argument(node.kwargs, tensors, symbols))
+    if isinstance(result, Mapping):
+        result = tuple(result.values())
     results = result if isinstance(result, (tuple, list)) else (result,)
     if len(node.outputs) != len(results):
         if node.outputs:

@@ -240,6 +240,8 @@ class _Lowering:
 
     def _extern(self, node: fx.Node, reason: str) -> None:
         value: Any = node.meta.get("val")
+        keys = tuple(value) if isinstance(value, dict) else None  # a user's kernel
+        value = value if keys is None else tuple(value.values())
         several = isinstance(value, (tuple, list))
         buffers: list[Buffer | None] = []
         for number, part in enumerate(value if several else (value,)):
@@ -264,6 +266,8 @@ class _Lowering:
             self._forget(set(names((args, kwargs))))
         arrays = tuple(None if b is None else array_of(b) for b in buffers)
         self.storage.bind(node, arrays if several else arrays[0])
+        if keys is not None:
+            self.values[node] = dict(zip(keys, arrays, strict=True))
 
     def _forget(self, written: set[str]) -> None:
         """Read arrays that a call may have written from memory."""

@@ -75,5 +75,7 @@ def settled(
 
 
 def several(results: Any) -> tuple[Any, ...]:
-    """Return what a call gave as a tuple, also where it gave one tensor."""
+    """Return what a call gave as a tuple, also where it gave one tensor or a dict."""
+    if isinstance(results, dict):
+        return tuple(results.values())
     return tuple(results) if isinstance(results, (tuple, list)) else (results,)

@@ -89,3 +89,49 @@ def test_writes_to_an_argument_that_overlaps_itself(dynamic: bool) -> None:
         ours, theirs = (torch.arange(16.0).unfold(0, windows, 2) for _ in range(2))
         assert torch.equal(run(ours), f(theirs))
         assert torch.equal(ours, theirs)
+
+
+class _Doubling:
+    """Stands for a kernel of the user's: it is launched on a grid and writes ``y``."""
+
+    arg_names = ("x", "y", "count")
+
+    def __init__(self) -> None:
+        self.grids: list[Any] = []
+
+    def __getitem__(self, grid: Any) -> Any:
+        def launch(x: torch.Tensor, y: torch.Tensor, count: int) -> None:
+            self.grids.append((tuple(grid), count))
+            y.copy_(x * 2)
+
+        return launch
+
+
+def test_results_of_a_kernel_of_the_user_have_names() -> None:
+    from torch._higher_order_ops.triton_kernel_wrap import kernel_side_table
+
+    kernel = _Doubling()
+    number = kernel_side_table.add_kernel(kernel)
+    count = kernel_side_table.add_constant_args({"count": 100})
+    graph = torch.fx.Graph()
+    more = graph.call_function(torch.add, (graph.placeholder("x"), 1))
+    written = graph.call_function(torch.empty_like, (more,))
+    graph.call_function(
+        torch_api.higher_order_of("triton_kernel_wrapper_mutation"),
+        (),
+        {
+            "kernel_idx": number,
+            "constant_args_idx": count,
+            "grid": [(2, 1, 1)],
+            "tma_descriptor_metadata": {},
+            "kwargs": {"x": more, "y": written},
+        },
+    )
+    graph.output((graph.call_function(torch.relu, (written,)), more))
+    module = torch.fx.GraphModule({}, graph)
+    x = torch.randn(100)
+    run = compile_captured(module, [x], Options(fallback=False))
+    doubled, kept = run(x)
+    torch.testing.assert_close(doubled, ((x + 1) * 2).relu())
+    torch.testing.assert_close(kept, x + 1)
+    assert kernel.grids == [((2, 1, 1), 100)]

@@ -44,3 +44,4 @@ def test_results_are_tuples() -> None:
     one = torch.ones(1)
     assert several(one) == (one,)
     assert several([one, one]) == (one, one)
+    assert several({"x": one, "y": one}) == (one, one)
