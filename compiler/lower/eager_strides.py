@@ -8,6 +8,7 @@ down, and fake results are corrected by it. Source: ATen's ``TensorIteratorBase`
 (``compute_fast_setup_type``, ``reorder_dimensions``).
 """
 
+import operator
 from collections.abc import Callable, Sequence
 from functools import cache, wraps
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 import torch
 from torch import fx
 
-from compiler.torch_api import fake_results_by, suggested_format
+from compiler.torch_api import fake_mode, fake_results_by, is_symbolic, suggested_format
 
 aten = torch.ops.aten
 
@@ -165,9 +166,13 @@ def correct_strides(graph: fx.GraphModule) -> None:
     Args:
         graph: Of ATen operators; fake tensors in ``meta["val"]`` are replaced.
     """
+    changed: set[fx.Node] = set()
     for node in graph.graph.nodes:
         if node.op != "call_function":
             continue
+        before = node.meta.get("val")
+        if not changed.isdisjoint(node.all_input_nodes):
+            node.meta["val"] = _followed(node)
         if node.target is aten.as_strided_scatter.default:
             value = node.meta["val"]
             if _is_static(value) and 0 in value.stride():
@@ -179,6 +184,55 @@ def correct_strides(graph: fx.GraphModule) -> None:
                 wanted = torch.empty_like(x, memory_format=_normalised_format(x))
                 out, *rest = node.meta["val"]
                 node.meta["val"] = (_restrided(out, wanted.stride()), *rest)
+        after = node.meta.get("val")
+        if after is not before and _layouts(after) != _layouts(before):
+            changed.add(node)
+
+
+def _parts(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, (tuple, list)) else [value]
+
+
+def _layouts(value: Any) -> list[Layout] | None:
+    """Return the layouts of a node's tensors, None where sizes are symbols."""
+    found = [one for one in _parts(value) if isinstance(one, torch.Tensor)]
+    if not all(map(_is_static, found)):
+        return None
+    return [(tuple(one.shape), one.stride()) for one in found]
+
+
+def _followed(node: fx.Node) -> Any:
+    """Return a node's fake result for the strides that its operands have by now.
+
+    What eager mode would not take, as a view of memory that cannot be viewed so, keeps
+    what it has: the graph says which elements are meant.
+    """
+    before = node.meta.get("val")
+    schema = getattr(node.target, "_schema", None)
+    values = [inner.meta.get("val") for inner in node.all_input_nodes]
+    leaves = [part for value in (before, *values) for part in _parts(value)]
+    tensors = [one for one in leaves if isinstance(one, torch.Tensor)]
+    mode = fake_mode(tensors)
+    if any(one is None or is_symbolic(one) for one in leaves):
+        return before
+    if not all(map(_is_static, tensors)):
+        return before
+    given: Any = fx.map_arg((node.args, node.kwargs), lambda one: one.meta.get("val"))
+    args, kwargs = given
+    if node.target is operator.getitem:
+        return args[0][args[1]]
+    if schema is None or schema.is_mutable or mode is None:
+        return before
+    function: Any = node.target
+    try:
+        with mode:
+            found = function(*args, **kwargs)
+    except (RuntimeError, ValueError):
+        return before
+    old, new = _layouts(before), _layouts(found)
+    if old is None or new is None or [o[0] for o in old] != [n[0] for n in new]:
+        return before
+    return found
 
 
 def iterated(
@@ -227,10 +281,8 @@ def _iterated(args: Sequence[Any], result: Any) -> Any:
 
 
 def _row_major(args: Sequence[Any], result: Any) -> Any:
-    """Return the fake result of a kernel that looks at shapes only."""
-    if not _is_static(result):
-        return result
-    return _restrided(result, _nested(tuple(result.shape), range(result.dim())[::-1]))
+    """Return the fake result of a kernel that looks at shapes only, symbols too."""
+    return result.new_empty(tuple(result.shape))
 
 
 def _padded(args: Sequence[Any], result: Any) -> Any:

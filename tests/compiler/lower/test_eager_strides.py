@@ -198,3 +198,30 @@ def test_a_decomposition_gets_the_strides_of_the_whole() -> None:
     found = iterated(row_major)(x, y)
     assert found.stride() == (1, 3) and torch.equal(found, x + y)
     assert iterated(row_major)(x.contiguous(), y).stride() == (4, 1)
+
+
+def test_what_follows_a_batch_norm_has_eager_strides() -> None:
+    norm = torch.nn.BatchNorm2d(4).eval()
+
+    def each(x: torch.Tensor) -> list[torch.Tensor]:
+        y = norm(x)
+        return [torch.ones_like(y), (y + 1) == 0, y.sin().transpose(0, 1), y.flatten()]
+
+    torch.compiler.reset()
+    found = torch.compile(each, backend="tilewright")
+    for strides in ((1, 2, 3, 0), (1, 0, 2, 1)):
+        x = strided((1, 4, 2, 1), strides)
+        for ours, theirs in zip(found(x), each(x), strict=True):
+            assert same(ours, theirs.stride()), (strides, ours.stride())
+            torch.testing.assert_close(ours, theirs)
+
+
+def test_draws_of_poisson_are_row_major_for_symbolic_sizes() -> None:
+    def each(x: torch.Tensor) -> torch.Tensor:
+        return torch.poisson(torch.full_like(x, 2.0))
+
+    torch.compiler.reset()
+    found = torch.compile(each, backend="tilewright", dynamic=True)
+    for sizes in ((3, 5, 12, 4), (2, 3, 4, 5)):
+        x = torch.randn(sizes).permute(0, 3, 2, 1)
+        assert same(found(x), each(x).stride())
