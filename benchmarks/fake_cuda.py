@@ -123,12 +123,17 @@ def graphs(
     from benchmarks.model_zoo import tensors_of
     from benchmarks.pretended_gpu import pretended
     from compiler import torch_api
+    from compiler.frontend.saved import mark_given
     from compiler.lower import decompositions
 
     found: list[Any] = []
 
     def keep(name: str) -> Any:
         def compiler(graph: Any, inputs: Sequence[Any]) -> Any:
+            if name == "forward":
+                _lay_out(graph)
+            elif name == "backward":
+                mark_given(graph, inputs)
             found.append((name, graph, list(inputs)))
             forward: Any = graph.forward
             return torch_api.boxed(lambda args: forward(*args))
@@ -167,6 +172,24 @@ def graphs(
             )
             total.backward()
     return found
+
+
+def _lay_out(graph: "fx.GraphModule") -> None:
+    """Decide on the strides of what a forward graph keeps, as when it is compiled."""
+    import copy
+
+    from compiler.frontend.constants import lift_constants
+    from compiler.frontend.saved import mark_saved, report_strides
+    from compiler.lower import REWRITES, lower
+    from compiler.schedule import schedule
+
+    mark_saved(graph)
+    own = copy.deepcopy(graph)
+    own.meta = dict(graph.meta)
+    lift_constants(own)
+    for rewrite in REWRITES:
+        rewrite(own)
+    report_strides(schedule(lower(own)), graph)
 
 
 def _without_data(model: Any, device: str) -> None:

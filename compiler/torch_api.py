@@ -502,6 +502,30 @@ def plain_outputs() -> dict[int, int]:
     }
 
 
+def first_saved() -> int | None:
+    """Return the number of the first result that is kept for the backward pass.
+
+    Returns:
+        None where no forward graph of AOTAutograd's is under compilation.
+    """
+    context = TracingContext.try_get()
+    if context is None or context.output_strides is None:
+        return None
+    found: int | None = getattr(context.fw_metadata, "num_forward", None)
+    return found
+
+
+def report_strides(strides: Sequence[tuple[int, ...] | None]) -> None:
+    """Tell AOTAutograd the strides of the results of the graph under compilation.
+
+    Args:
+        strides: Of each result [elements]; None where they are as captured.
+    """
+    context = TracingContext.try_get()
+    if context is not None and context.output_strides is not None:
+        context.output_strides[:] = strides
+
+
 def static_inputs() -> tuple[int, ...]:
     """Return the numbers of inputs whose memory stays: parameters and buffers."""
     context = TracingContext.try_get()

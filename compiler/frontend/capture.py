@@ -18,6 +18,7 @@ from .identities import without_identities
 from .kernels import warm_up
 from .output_strides import captured_strides, restride
 from .overlap import unless_they_overlap
+from .saved import mark_given, mark_saved, report_strides
 from .validator import Validator
 
 
@@ -59,8 +60,16 @@ def compile_captured(
             if name != "backward":
                 mutated = mutated_inputs()
                 restride(inner, strides)
+            if name == "forward":
+                mark_saved(inner)
+            elif name == "backward":
+                mark_given(inner, inputs)
             with collector_paused():
-                return compile_graph(inner, inputs, options, validator, name=name)
+                run = compile_graph(inner, inputs, options, validator, name=name)
+            product = getattr(run, "product", None)
+            if product is not None:
+                report_strides(product.schedule, inner)
+            return run
 
         return compiler
 

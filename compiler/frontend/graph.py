@@ -27,6 +27,7 @@ from .graph_cache import Place
 from .kernels import build_kernels
 from .parts import in_parts, makes_sizes
 from .recording import recording
+from .saved import as_captured, restored
 from .summary import summarise
 from .trace import Trace
 from .validator import Certificate, Validator
@@ -89,9 +90,10 @@ def compile_graph(
             called = f"{name}_part_{number}"
             return compile_graph(inner, inputs, options, validator, name=called)
 
+        restore = restored(graph)
         cut, trace.facts["parts"] = in_parts(graph, part)
         trace.end()
-        return _with(cut, constants, None)
+        return _with(cut if restore is None else _after(restore, cut), constants, None)
     run: Compiled
     product: Product | None = None
     if options.lower:
@@ -194,11 +196,21 @@ def report_fallback(error: Exception, options: Options, name: str) -> None:
     )
 
 
+def _after(first: Callable[[list[Any]], None], then: Compiled) -> Compiled:
+    def run(args: list[Any]) -> Any:
+        first(args)
+        return then(args)
+
+    return run
+
+
 def _eagerly(graph: fx.GraphModule) -> Compiled:
+    plain = as_captured(graph)
+
     def run(args: list[Any]) -> Any:
         given = list(args)
         args.clear()
-        return graph.forward(*given)
+        return plain(*given)
 
     return run
 
@@ -207,6 +219,7 @@ def _checked(product: Product, graph: fx.GraphModule, options: Options) -> Compi
     """Return the wrapper; its first call looks whether the inputs are as promised."""
     run = recording(product.wrapper.run, product.schedule, options)
     expected = product.schedule.inputs
+    plain = as_captured(graph)
     checked = False
 
     def call(args: list[Any]) -> Any:
@@ -214,7 +227,7 @@ def _checked(product: Product, graph: fx.GraphModule, options: Options) -> Compi
         if not checked:
             for value, buffer in zip(args, expected, strict=True):
                 if not _as_promised(value, buffer):
-                    return graph.forward(*args)
+                    return plain(*args)
             checked = True
         try:
             return run(args)

@@ -130,9 +130,12 @@ def graph_text(graph: fx.GraphModule) -> str:
         values.append(value)
         line = [node.op, node.name, _target(node, graph), _text(node.args)]
         line += [_text(node.kwargs), _text(value), "{}:{} {}".format(*frame(node))]
+        if "strides" in node.meta:
+            line.append(f"given {_text(node.meta['strides'])}")
         lines.append(" | ".join(line))
     least = torch_api.least_sizes(_flat(values))
     lines += sorted(f"{symbol!r} >= {low}" for symbol, low in least.items())
+    lines.append(f"saved from {graph.meta.get('saved')}")
     return "\n".join(lines)
 
 

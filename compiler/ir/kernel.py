@@ -142,6 +142,7 @@ class Schedule:
         outputs: As the program's: array names, sizes, None.
         notes: Reasons of the scheduler, for the trace.
         least: Symbol -> the least that it can be.
+        strides: Of the outputs that may have any [elements].
     """
 
     inputs: tuple[Buffer | Expression, ...]
@@ -149,3 +150,4 @@ class Schedule:
     outputs: tuple[str | Expression | None, ...]
     notes: tuple[str, ...] = ()
     least: dict[Expression, int] = field(default_factory=dict)
+    strides: dict[str, tuple[Expression, ...]] = field(default_factory=dict)

@@ -237,12 +237,18 @@ class Program:
         nodes: In order.
         outputs: Name of an array, an index expression (a size), or None.
         least: Symbol -> the least that it can be.
+        free: Outputs that may have any strides, since whoever reads them is told.
     """
 
     inputs: tuple[Buffer | Expression, ...]
     nodes: tuple[Node, ...]
     outputs: tuple[str | Expression | None, ...]
     least: Mapping[Expression, int] = field(default_factory=dict)
+    free: frozenset[str] = frozenset()
+
+    def leaving(self) -> set[str]:
+        """Return the outputs that others get with the strides that they expect."""
+        return {o for o in self.outputs if isinstance(o, str)} - self.free
 
     def buffers(self) -> dict[str, Buffer]:
         """Return all arrays by name."""

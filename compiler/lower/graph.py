@@ -36,7 +36,9 @@ def lower(gm: fx.GraphModule, *, options: Any = None) -> Program:
 
     Args:
         gm: Of ATen and prims operators, with a fake tensor or a size in each node's
-            ``meta["val"]``; writes into inputs are assignments at their place.
+            ``meta["val"]``; writes into inputs are assignments at their place. Results
+            from number ``gm.meta["saved"]`` on may have any strides; an input has those
+            of its ``meta["strides"]``, where it has some.
         options: The compilation's.
 
     Raises:
@@ -54,6 +56,11 @@ class _Lowering:
         self.values = self.storage.values
         self.inputs: list[Buffer | Expression] = []
         self.outputs: tuple[str | Expression | None, ...] = ()
+        self.turned: dict[str, Any] = {}  # input with other strides -> the graph's
+        self.copies: dict[str, Array] = {}  # such an input -> its copy with those
+        self.by_strides = any(
+            str(node.target).startswith("aten.as_strided") for node in gm.graph.nodes
+        )
 
     def run(self) -> Program:
         for node in self.gm.graph.nodes:
@@ -71,6 +78,7 @@ class _Lowering:
             (*first, *self.builder.nodes),
             self.outputs,
             least_sizes([n.meta.get("val") for n in self.gm.graph.nodes]),
+            self._free(),
         )
         return alive(self.storage.fixed(program))
 
@@ -81,8 +89,14 @@ class _Lowering:
         name = self.builder.name(self.builder.prefix)
         if isinstance(value, torch.Tensor):
             buffer = self.storage.buffer(name, value, offset=True)
+            if "strides" in node.meta:
+                strides = tuple(map(index, node.meta["strides"]))
+                buffer = replace(buffer, strides=strides)
+                self.turned[name] = value
             self.inputs.append(buffer)
             self.storage.bind(node, array_of(buffer))
+            if self.by_strides:
+                self.storage.bind(node, self._as_captured(array_of(buffer)))
         elif isinstance(value, (torch.SymInt, int)):
             extent = size(value)
             self.inputs.append(extent)
@@ -148,6 +162,34 @@ class _Lowering:
                     f"outputs are tensors, sizes or None, got {type(value).__name__}"
                 )
         self.outputs = tuple(outputs)
+
+    def _free(self) -> frozenset[str]:
+        """Return the results that whoever gets them takes with any strides."""
+        first = self.gm.meta.get("saved", len(self.outputs))
+        made = {buffer.name for buffer in self.inputs if isinstance(buffer, Buffer)}
+        others = {*self.outputs[:first], *made}
+        return frozenset(
+            name
+            for name in self.outputs[first:]
+            if isinstance(name, str) and name not in others
+        )
+
+    def _as_captured(self, value: Any) -> Any:
+        """Return arrays, nested as arguments are, with the strides of the graph's."""
+        if isinstance(value, Array) and value.name in self.turned:
+            if value.name not in self.copies:
+                self.copies[value.name] = self.builder.result_map(
+                    lambda i: value.at(i), self.turned[value.name]
+                )
+                self.storage.pin_as(
+                    self.copies[value.name].name, self.turned[value.name]
+                )
+            return self.copies[value.name]
+        if isinstance(value, tuple):
+            return tuple(map(self._as_captured, value))
+        if isinstance(value, dict):
+            return {key: self._as_captured(item) for key, item in value.items()}
+        return value
 
     # what a node becomes
 
@@ -250,8 +292,10 @@ class _Lowering:
                 wish = self.builder.prefix + (f"_{number}" if several else "")
                 made = self.storage.buffer(self.builder.name(wish), part)
             buffers.append(made)
-        args = self.storage.demanded(self._argument(node.args))
-        kwargs = self.storage.demanded(self._argument(node.kwargs))
+        given = self._argument(node.args), self._argument(node.kwargs)
+        if node.target not in _OF_ANY_STRIDES:
+            given = self._as_captured(given)
+        args, kwargs = self.storage.demanded(given)
         call = extern(
             node.target,
             args,
@@ -285,6 +329,20 @@ class _Lowering:
         if isinstance(value, slice):
             return slice(*map(self._argument, (value.start, value.stop, value.step)))
         return value
+
+
+# operators whose results depend on no argument's strides, or are asked for theirs
+_OF_ANY_STRIDES = frozenset(
+    getattr(aten, name).default
+    for name in (
+        "mm",
+        "addmm",
+        "bmm",
+        "baddbmm",
+        "convolution",
+        "convolution_backward",
+    )
+)
 
 
 # checks of what holds by construction, and statements about sizes that have no data

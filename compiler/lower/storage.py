@@ -166,6 +166,10 @@ class Storage:
             if base is not None:
                 self.pin(base.name)
 
+    def pin_as(self, name: str, value: Any) -> None:
+        """Give an array the strides of a fake tensor."""
+        self._pinned[name] = value
+
     def fixed(self, program: Program) -> Program:
         """Return the program with the strides that were asked for."""
         strides = {

@@ -149,4 +149,4 @@ def without_dead(program: Program) -> Program:
         if seen or mutated(node) or not names:
             kept.append(_without_unread(node, alive) if seen else node)
             alive.update(reads(node))
-    return Program(program.inputs, tuple(kept[::-1]), program.outputs, program.least)
+    return replace(program, nodes=tuple(kept[::-1]))

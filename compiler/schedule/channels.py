@@ -2,9 +2,10 @@
 
 Half-precision convolutions run on matrix units, which want the channels adjacent;
 given images with channels first, the library transposes them on the way in and out of
-each call. One decision for the graph: the arrays between convolutions are laid out
-with the channels last, and the rest follows, since loops take the layout of what they
-read. What leaves the graph, and what other calls get, keeps its own strides.
+each call. One decision for the graph: the arrays between convolutions, and images that
+the forward graph keeps for the backward graph, are laid out with the channels last, and
+the rest follows, since loops take the layout of what they read. What leaves the graph
+otherwise, and what other calls get, keeps its own strides.
 """
 
 from dataclasses import dataclass, replace
@@ -28,27 +29,27 @@ from .strides import dense_strides, same_layout
 from .work import typical
 
 CONVOLUTION = "aten.convolution.default"
+BACKWARD = "aten.convolution_backward.default"
 HALF = ("float16", "bfloat16")
+DEVICE = "cuda"
 
 
 @dataclass(frozen=True, slots=True)
 class Convolution:
-    """A call of the library's convolution.
+    """A call of the library's convolution, or of its gradients.
 
     Attributes:
         call: The node.
-        image: Name of its first argument.
-        weight: Name of its second argument.
-        result: What it returns.
+        taken: Numbers of the arguments that are images and weights.
+        results: Images and weights that it returns.
         operations: Multiplications [operations].
         grouped: Whether groups have several channels each, which matrix units serve
             badly.
     """
 
     call: Extern
-    image: str
-    weight: str
-    result: Buffer
+    taken: tuple[int, ...]
+    results: tuple[Buffer, ...]
     operations: int
     grouped: bool
 
@@ -58,28 +59,38 @@ def convolutions(program: Program) -> list[Convolution]:
     buffers = program.buffers()
     found = []
     for node in program.nodes:
-        if not isinstance(node, Extern) or str(node.target) != CONVOLUTION:
+        if not isinstance(node, Extern):
             continue
-        image, weight, result = node.args[0], node.args[1], node.outputs[0]
-        if not isinstance(image, Reference) or not isinstance(weight, Reference):
+        if str(node.target) == CONVOLUTION:
+            first, made = 0, 1
+        elif str(node.target) == BACKWARD:
+            first, made = 1, 2
+        else:
             continue
-        taken = buffers[weight.name]
+        taken = tuple(range(first + 2))
+        transposed, groups = node.args[first + 6], node.args[first + 8]
+        names = [a.name for n in taken if isinstance(a := node.args[n], Reference)]
+        arrays = [buffers[name] for name in names]
+        results = tuple(b for b in node.outputs[:made] if b is not None)
+        numbers = [extent for array in (*arrays, *results) for extent in array.shape]
         if (
-            result is None
-            or len(result.shape) != 4
-            or result.dtype not in HALF
-            or not result.device.startswith("cuda")
-            or any(constant_value(e) is None for e in (*result.shape, *taken.shape))
-            or node.args[6] is not False
+            len(arrays) != len(taken)
+            or not results
+            or any(
+                len(b.shape) != 4 or b.dtype not in HALF for b in (*arrays, *results)
+            )
+            or not results[0].device.startswith(DEVICE)
+            or any(constant_value(extent) is None for extent in numbers)
+            or transposed is not False
         ):
             continue
-        operations = 1
-        for extent in (*result.shape, *taken.shape[1:]):
+        weight = arrays[-1]
+        image = arrays[0] if made == 2 else results[0]
+        operations = made
+        for extent in (*image.shape, *weight.shape[1:]):
             operations *= typical(extent)
-        grouped = node.args[8] != 1 and constant_value(taken.shape[1]) != 1
-        found.append(
-            Convolution(node, image.name, weight.name, result, operations, grouped)
-        )
+        grouped = groups != 1 and constant_value(weight.shape[1]) != 1
+        found.append(Convolution(node, taken, results, operations, grouped))
     return found
 
 
@@ -103,7 +114,7 @@ class _Layout:
         self.program = program
         self.buffers = program.buffers()
         self.chosen = {id(c.call): c for c in found}
-        self.outputs = {o for o in program.outputs if isinstance(o, str)}
+        self.outputs = program.leaving()
         self.changed = {name for node in program.nodes for name in mutated(node)}
         self.others: set[str] = set()  # arrays that other calls get
         self.maps: set[str] = set()
@@ -112,13 +123,18 @@ class _Layout:
                 self.maps.add(node.buffer.name)
             if isinstance(node, (Extern, Alias)) and id(node) not in self.chosen:
                 self.others.update(reads(node))
-        self.results = {c.result.name for c in found}
+        self.results = {b.name: b for c in found for b in c.results}
         self.turned: dict[str, str] = {}  # array -> its copy with channels last
         self.eager: dict[str, str] = {}  # array -> its copy with eager's strides
         self.out: list[Node] = []
 
     def run(self) -> Program:
-        demanded = {n for c in self.chosen.values() for n in (c.image, c.weight)}
+        demanded = {
+            reference.name
+            for c in self.chosen.values()
+            for reference in (c.call.args[number] for number in c.taken)
+        }
+        demanded |= {name for name in self.program.free if self._is_image(name)}
         free = {
             name
             for name in demanded & self.maps
@@ -140,19 +156,28 @@ class _Layout:
                 self.buffers.setdefault(buffer.name, buffer)
         return replace(self.program, nodes=tuple(self.out))
 
+    def _is_image(self, name: str) -> bool:
+        shape = self.buffers[name].shape
+        return len(shape) == 4 and all(constant_value(e) is not None for e in shape)
+
     def _convolution(self, found: Convolution) -> None:
-        image, weight = (self._turned(n) for n in (found.image, found.weight))
-        args = (Reference(image), Reference(weight), *found.call.args[2:])
-        result = replace(found.result, strides=channels_last(found.result))
-        leaves = result.name in self.outputs
-        if leaves:
-            result = replace(result, name=f"{result.name}_nhwc")
-        self.buffers[result.name] = result
-        self.out.append(replace(found.call, args=args, outputs=(result,)))
-        if leaves:
-            self.out.append(_copy(found.result, result.name))
-            self.buffers[found.result.name] = found.result
-            self.turned[found.result.name] = result.name
+        args = list(found.call.args)
+        for number in found.taken:
+            args[number] = Reference(self._turned(args[number].name))
+        outputs = list(found.call.outputs)
+        copies = []
+        for number, old in enumerate(outputs):
+            if old not in found.results:
+                continue
+            result = replace(old, strides=channels_last(old))
+            if old.name in self.outputs:
+                result = replace(result, name=f"{old.name}_nhwc")
+                copies.append(_copy(old, result.name))
+                self.buffers[old.name] = old
+                self.turned[old.name] = result.name
+            self.buffers[result.name] = outputs[number] = result
+        call = replace(found.call, args=tuple(args), outputs=tuple(outputs))
+        self.out += [call, *copies]
 
     def _turned(self, name: str) -> str:
         """Return an array with channels last: the same or a copy."""
@@ -185,10 +210,7 @@ class _Layout:
             if name not in self.results or name in self.outputs:
                 continue
             if name not in self.eager:
-                old = next(
-                    c.result for c in self.chosen.values() if c.result.name == name
-                )
-                copy = replace(old, name=f"{name}_nchw")
+                copy = replace(self.results[name], name=f"{name}_nchw")
                 self.out.append(_copy(copy, name))
                 self.buffers[copy.name] = copy
                 self.eager[name] = copy.name

@@ -9,7 +9,7 @@ What stays an array can still share a kernel with its readers.
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from compiler.ir.expression import INDEX, Expression, loads, nodes
 from compiler.ir.index import constant_value, index
@@ -170,7 +170,7 @@ def _sweep(program: Program, last: bool, notes: list[str]) -> Program:
             if last:
                 notes.append(f"{node.buffer.name} is an array: {reason}")
         out.append(node)
-    return Program(program.inputs, tuple(out), program.outputs, program.least)
+    return replace(program, nodes=tuple(out))
 
 
 def _why_kept(

@@ -36,7 +36,7 @@ def with_long_scans(program: Program, options: Options, notes: list[str]) -> Pro
         if len(steps) > 1:
             notes.append(f"{_name(node)} is scanned in steps: few rows, long ones")
         out.extend(steps)
-    return Program(program.inputs, tuple(out), program.outputs, program.least)
+    return replace(program, nodes=tuple(out))
 
 
 def _name(node: Node) -> str:

@@ -68,8 +68,14 @@ def schedule(
     plan = planned(steps, buffers, inputs, outputs)
     notes += plan.notes
     notes.append(f"peak memory: {plan.peak} bytes, of {plan.total} bytes made")
+    strides = {n: found for n in program.free if (found := buffers[n].strides)}
     return Schedule(
-        program.inputs, plan.steps, program.outputs, tuple(notes), dict(program.least)
+        program.inputs,
+        plan.steps,
+        program.outputs,
+        tuple(notes),
+        dict(program.least),
+        strides,
     )
 
 

@@ -8,6 +8,7 @@ the reduced extent alone, so an element's bits do not depend on the batch around
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import product as combinations
 
 from compiler.ir.expression import Expression, leaves, loads, make
@@ -60,7 +61,7 @@ def with_fit_reductions(
             name = node.buffers[0].name
             notes.append(f"{name} is reduced in two steps: few results, many elements")
         out.extend(halves)
-    return Program(program.inputs, tuple(out), program.outputs, program.least)
+    return replace(program, nodes=tuple(out))
 
 
 def _broadcast(program: Program) -> set[str]:

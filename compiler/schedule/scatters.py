@@ -59,7 +59,7 @@ def with_bases_copied(program: Program, notes: list[str]) -> Program:
             for buffer in buffers:
                 made[buffer.name] = len(out)
         out.append(node)
-    return Program(program.inputs, tuple(out), program.outputs, program.least)
+    return replace(program, nodes=tuple(out))
 
 
 def _free(old: Node, node: Scatter) -> bool:
@@ -123,7 +123,7 @@ def with_temporaries(program: Program, notes: list[str]) -> Program:
             node = Assign(node.target, node.axes, load)
             notes.append(f"{name}: {node.target} is read at other points than written")
         out.append(node)
-    return Program(program.inputs, tuple(out), program.outputs, program.least)
+    return replace(program, nodes=tuple(out))
 
 
 def _shifts(node: Assign) -> bool:

@@ -1,5 +1,7 @@
 """Convolutions on a GPU get channels last, and nobody else notices."""
 
+from dataclasses import replace
+
 import torch
 
 from compiler.ir.expression import Expression
@@ -112,4 +114,40 @@ def test_where_it_does_not_pay() -> None:
 def test_operations_are_counted() -> None:
     (found,) = convolutions(program(convolution("c", "x", "w"), outputs=("c",)))
     assert found.operations == 2 * 16 * 8 * 8 * 16 * 9
-    assert constant_value(channels_last(found.result)[1]) == 1
+    assert constant_value(channels_last(found.results[0])[1]) == 1
+
+
+def gradients(name: str, gradient: str, image: str, weight: str) -> Extern:
+    target = torch.ops.aten.convolution_backward.default
+    rest = ([0], (1, 1), (1, 1), (1, 1), False, (0, 0), 1, (True, True, False))
+    args = (Reference(gradient), Reference(image), Reference(weight), *rest)
+    outputs = array(f"{name}_0", IMAGE), array(f"{name}_1", WEIGHT), None
+    return Extern(outputs, target, args, {})
+
+
+def test_gradients_turn_too() -> None:
+    made = with_channels_last(
+        program(
+            relu("r", "x"),
+            gradients("g", "r", "x", "w"),
+            relu("z", "g_0"),
+            outputs=("z", "g_1"),
+        ),
+        [],
+    )
+    buffers = made.buffers()
+    assert last(buffers["r"]) and last(buffers["g_0"]) and last(buffers["g_1_nhwc"])
+    assert not last(buffers["g_1"]) and not last(buffers["z"])
+    call = next(n for n in made.nodes if isinstance(n, Extern))
+    assert [a.name for a in call.args[:3]] == ["r", "x_nhwc", "w_nhwc"]
+    assert convolutions(made)[0].operations == 2 * 2 * 16 * 8 * 8 * 16 * 9
+
+
+def test_what_is_kept_takes_any_strides() -> None:
+    nodes = convolution("c", "x", "w"), relu("r", "c"), relu("s", "c")
+    made = with_channels_last(
+        replace(program(*nodes, outputs=("s", "c", "r")), free=frozenset("cr")), []
+    )
+    buffers = made.buffers()
+    assert last(buffers["c"]) and last(buffers["r"]) and not last(buffers["s"])
+    assert len(made.nodes) == len(nodes) + 2  # copies of x and w
