@@ -10,7 +10,7 @@ from compiler.ir.scalar import apply, compute_type, constant, type_name
 
 from .builder import Array, Builder
 from .pointwise import sigmoid
-from .promotion import aligned
+from .promotion import aligned, value_at
 from .registry import NotLowered, lowering
 
 aten = torch.ops.aten
@@ -107,7 +107,8 @@ def _chosen(
 @lowering(aten.leaky_relu.default)
 def _leaky_relu(b: Builder, x: Array, slope: Any = 0.01) -> Array:
     def leak(v: Expression) -> Expression:
-        return _chosen("gt", v, v, apply("mul", v, constant(slope, v.dtype)))
+        factor = value_at(slope, (), v.dtype, exact=True)
+        return _chosen("gt", v, v, apply("mul", v, factor))
 
     return _unary(b, x, leak)
 

@@ -5,7 +5,11 @@ from typing import Any
 
 import torch
 
-from compiler.torch_api import core_decompositions, decompositions_of
+from compiler.torch_api import (
+    core_decompositions,
+    decompositions_of,
+    suggested_format,
+)
 
 from .eager_strides import iterated
 from .softmax import log_softmax, softmax
@@ -165,6 +169,18 @@ def _factors(x: torch.Tensor, exponent: torch.Tensor) -> tuple[torch.Tensor, ...
     return x, torch.empty(exponent.shape, device=exponent.device)
 
 
+def _shuffled(x: torch.Tensor, groups: int) -> torch.Tensor:
+    """Return a shuffle of channels in memory of its own, also of one group.
+
+    On a CPU channels that come last stay last.
+    """
+    shuffle = core_decompositions()[aten.channel_shuffle.default]
+    found: torch.Tensor = shuffle(x, groups)
+    on_cpu = x.device.type == "cpu"
+    form = suggested_format(x) if on_cpu else torch.contiguous_format
+    return found.clone(memory_format=form)
+
+
 _ITERATED = (
     aten.heaviside.default,
     aten.lerp.Scalar,
@@ -187,6 +203,8 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
     table[aten.roll.default] = _rolled
     table[aten.log_sigmoid_forward.default] = _log_sigmoid
     table[aten.index_fill.int_Scalar] = _index_filled
+    table[aten.channel_shuffle.default] = _shuffled
+    table[aten.native_channel_shuffle.default] = _shuffled
     table[aten.ldexp.Tensor] = iterated(table[aten.ldexp.Tensor], _factors)
     for overload in _ITERATED:
         table[overload] = iterated(table[overload])

@@ -19,7 +19,7 @@ from verify.strategies.programs.program import targets
 
 from .case import Case
 from .cause import cause, is_failure, symptom
-from .diagnosis import diagnose
+from .diagnosis import PYTORCH, diagnose, is_own
 from .process import SubjectProcess
 from .regression import versions, write
 from .shrink import shrink
@@ -254,6 +254,12 @@ def _keep(
         store.add_unconfirmed(cause(case, answer), record)
         return
     name = cause(small, found)
+    stage = ""
+    if small.subject not in PYTORCH:
+        stage = diagnose(small, process.run, found)
+        if not is_own(small.subject, stage):
+            tally.statuses["before the subject"] += 1
+            name += "_before"  # hides no fault of the subject's
     if store.known(name):
         return
     again = 0
@@ -264,7 +270,7 @@ def _keep(
         tally.statuses["not again"] += 1
         store.add_unconfirmed(name, {"answer": found, "case": small.to_json()})
         return
-    stage = diagnose(small, process.run)
+    stage = stage or diagnose(small, process.run, found)
     title = f"{small.subject}: {symptom(found)[:70]}"
     text: str | None = None
     try:
@@ -274,6 +280,7 @@ def _keep(
     find = {
         "title": title,
         "stage": stage,
+        "own": is_own(small.subject, stage),
         "answer": found,
         "versions": versions(),
         "case": small.to_json(),

@@ -123,7 +123,7 @@ class Reduction:
                     "the reduced program fails in one process and not in the next: "
                     f"{STATE} in {str(self.folder)!r} has it"
                 )
-        stage = diagnose(case, self.process.run)
+        stage = diagnose(case, self.process.run, answer)
         name = cause(case, answer)
         title = f"{self.subject}: {symptom(answer)[:70]}"
         text = write(name, case, answer, stage, title)

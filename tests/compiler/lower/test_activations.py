@@ -55,3 +55,15 @@ def test_derivatives(agree: Callable[..., Any], dtype: torch.dtype) -> None:
         lambda g, x: aten.softplus_backward(g, x, 1, 20),
     )
     agree(lambda g, x: tuple(f(g, x) for f in calls), g, x, ulps=16)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_slope_made_of_sizes_is_compiled() -> None:
+    def leak(x: torch.Tensor) -> torch.Tensor:
+        return functional.leaky_relu(x, x.shape[0] / 10)
+
+    torch.compiler.reset()
+    compiled = torch.compile(leak, backend="tilewright", dynamic=True)
+    for size in (4, 7):
+        x = torch.randn(size, 3)
+        torch.testing.assert_close(compiled(x), leak(x), rtol=1e-6, atol=0)

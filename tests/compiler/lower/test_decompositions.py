@@ -71,3 +71,17 @@ def test_results_have_eager_modes_strides(agree: Callable[..., Any]) -> None:
     at = torch.tensor([1, -1])
     agree(lambda x, at: torch.index_fill(x, 1, at, 7), apart, at)
     agree(lambda x, at: torch.index_fill(x, -2, at, 7), apart.t().int(), at)
+
+
+def test_a_shuffle_of_channels_has_memory_of_its_own() -> None:
+    def shuffle(x: torch.Tensor) -> list[torch.Tensor]:
+        return [torch.nn.functional.channel_shuffle(x, n) for n in (1, 2, 4)]
+
+    torch.compiler.reset()
+    compiled = torch.compile(shuffle, backend="tilewright")
+    for form in (torch.contiguous_format, torch.channels_last):
+        x = torch.randn(2, 4, 3, 3).to(memory_format=form)
+        for ours, theirs in zip(compiled(x), shuffle(x), strict=True):
+            assert torch.equal(ours, theirs)
+            assert ours.stride() == theirs.stride()
+            assert ours.data_ptr() != x.data_ptr()
