@@ -8,18 +8,19 @@ graph.
 
 import operator
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
 from torch import fx
 
 from compiler.lower.families import VIEWS
-from compiler.torch_api import plain_outputs
+from compiler.torch_api import plain_outputs, size_hint, statically_true
 
 aten = torch.ops.aten
 
-Strides = tuple[int, ...]
+Strides = tuple[Any, ...]
+"""Numbers, or symbols of one program's sizes."""
 
 
 def captured_strides(graph: fx.GraphModule) -> dict[int, Strides]:
@@ -38,11 +39,30 @@ def captured_strides(graph: fx.GraphModule) -> dict[int, Strides]:
     found = {}
     for number, node in enumerate(results):
         value = node.meta.get("example_value") if isinstance(node, fx.Node) else None
-        if isinstance(value, torch.Tensor) and value.layout == torch.strided:
-            numbers = (*value.shape, *value.stride())
-            if all(type(number) is int for number in numbers):
-                found[number] = value.stride()
+        if not isinstance(value, torch.Tensor) or value.layout != torch.strided:
+            continue
+        if _is_static(value) or _order(tuple(value.shape), value.stride()):
+            found[number] = value.stride()
     return found
+
+
+def _is_static(value: torch.Tensor) -> bool:
+    return all(type(number) is int for number in (*value.shape, *value.stride()))
+
+
+def _order(shape: Sequence[Any], strides: Sequence[Any]) -> tuple[int, ...]:
+    """Return the dims, outermost first, of a dense layout for all sizes; else none."""
+    hints = [(size_hint(a), size_hint(b)) for a, b in zip(strides, shape, strict=True)]
+    if any(None in pair for pair in hints):
+        return ()
+    order = sorted(range(len(shape)), key=lambda dim: hints[dim])  # innermost first
+    step: Any = 1
+    for dim in order:
+        if not statically_true(shape[dim] == 1):
+            if not statically_true(strides[dim] == step):
+                return ()
+            step = step * shape[dim]
+    return tuple(reversed(order))
 
 
 def _writes(node: fx.Node) -> bool:
@@ -109,13 +129,32 @@ def _has(node: fx.Node, strides: Strides) -> bool:
     if not isinstance(value, torch.Tensor) or value.dim() != len(strides):
         return True
     rows = zip(value.shape, value.stride(), strides, strict=True)
+    if not _is_static(value):
+        if not _order(tuple(value.shape), strides):
+            return True
+        return all(
+            statically_true(size == 1) or statically_true(a == b) for size, a, b in rows
+        )
     return not value.numel() or all(size == 1 or a == b for size, a, b in rows)
 
 
 def _copied(graph: fx.GraphModule, node: fx.Node, strides: Strides) -> fx.Node:
     """Return a copy of a node with other strides, which all others take for it."""
+    first, copied = (_by_order if not _is_static(node.meta["val"]) else _empty)(
+        graph, node, strides
+    )
+    if "stack_trace" in node.meta:
+        copied.meta["stack_trace"] = node.meta["stack_trace"]
+    node.replace_all_uses_with(copied, delete_user_cb=lambda user: user is not first)
+    _shown_anew(copied)
+    return copied
+
+
+def _empty(
+    graph: fx.GraphModule, node: fx.Node, strides: Strides
+) -> tuple[fx.Node, fx.Node]:
+    """Emit a copy into empty memory; return what reads the node, and the copy."""
     value = node.meta["val"]
-    made = value.new_empty_strided(tuple(value.shape), strides)
     call = graph.graph.call_function
     with graph.graph.inserting_after(node):
         empty = call(
@@ -125,12 +164,30 @@ def _copied(graph: fx.GraphModule, node: fx.Node, strides: Strides) -> fx.Node:
         )
     with graph.graph.inserting_after(empty):
         copied = call(aten.copy.default, (empty, node))
+    made = value.new_empty_strided(tuple(value.shape), strides)
     empty.meta["val"] = copied.meta["val"] = made
-    if "stack_trace" in node.meta:
-        copied.meta["stack_trace"] = node.meta["stack_trace"]
-    node.replace_all_uses_with(copied, delete_user_cb=lambda user: user is not copied)
-    _shown_anew(copied)
-    return copied
+    return copied, copied
+
+
+def _by_order(
+    graph: fx.GraphModule, node: fx.Node, strides: Strides
+) -> tuple[fx.Node, fx.Node]:
+    """Emit a row-major copy of permuted dims, for sizes that are symbols."""
+    value = node.meta["val"]
+    order = list(_order(tuple(value.shape), strides))
+    back = sorted(range(len(order)), key=order.__getitem__)
+    steps: tuple[tuple[Any, Any, Any], ...] = (
+        (aten.permute.default, (order,), {}),
+        (aten.clone.default, (), {"memory_format": torch.contiguous_format}),
+        (aten.permute.default, (back,), {}),
+    )
+    made = [node]
+    for target, args, kwargs in steps:
+        last = made[-1]
+        with graph.graph.inserting_after(last):
+            made.append(graph.graph.call_function(target, (last, *args), kwargs))
+        made[-1].meta["val"] = target(last.meta["val"], *args, **kwargs)
+    return made[1], made[-1]
 
 
 def _shown_anew(node: fx.Node) -> None:

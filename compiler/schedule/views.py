@@ -6,6 +6,7 @@ the graph says so, since an in-place change of one would change the other: an ou
 shows memory only if nothing else that leaves the graph does.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -57,6 +58,8 @@ class _Views:
         self._leaves = {
             self._storages.root(name): self._meant.root(name) for name in self._outputs
         }
+        meanings = Counter(self._meant.root(name) for name in self._outputs)
+        self._shared = {root for root, count in meanings.items() if count > 1}
         self._inputs = {b.name for b in program.inputs if isinstance(b, Buffer)}
         self._changed: set[str] = set()
         self._passed_on: set[str] = set()
@@ -98,7 +101,9 @@ class _Views:
         if self.buffers[base].dtype != node.buffer.dtype:
             return "its type differs"
         root = self._storages.root(base)
-        if name in self._outputs and self._is_shown(root, self._meant.root(name)):
+        meant = self._meant.root(name)
+        leaves = name in self._outputs or meant in self._shared
+        if leaves and self._is_shown(root, meant):
             return f"{base} leaves the graph too, and they must not share memory"
         if name in self._changed or name in self._passed_on:
             return "it may be changed or passed on by a call"

@@ -49,6 +49,21 @@ def test_results_have_the_strides_of_capture(
     assert (len(set(memory)) == 1) == (function is two_that_share)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("function", [scattered, scattered_copy, two_that_share])
+def test_results_have_them_for_symbolic_sizes(function: Function) -> None:
+    torch.compiler.reset()
+    compiled = torch.compile(function, backend="tilewright", dynamic=True)
+    for size in (4, 5):
+        ours, theirs = (
+            torch.arange(6.0 * size).view(2, 3, size).permute(2, 0, 1) for _ in range(2)
+        )
+        found, wanted = compiled(ours), function(theirs)
+        for one, other in zip((*found, ours), (*wanted, theirs), strict=True):
+            assert torch.equal(one, other)
+            assert one.stride() == other.stride()
+
+
 def test_only_graphs_that_write_are_looked_at() -> None:
     class Module(torch.nn.Module):
         def __init__(self, writes: bool) -> None:

@@ -167,3 +167,19 @@ def test_a_view_of_what_was_scattered_shows_it() -> None:
         torch.testing.assert_close(result, expected)
     first, second, third, fourth = map(storage, results)
     assert first == second and len({first, third, fourth}) == 3
+
+
+@pytest.mark.parametrize("copies", [1, 2])
+def test_views_of_a_copy_share_the_copy_s_memory(copies: int) -> None:
+    def function(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        y = x.clone()
+        z = y.clone() if copies == 2 else y
+        return y[1:], y.view(-1), z[:1], z.unsqueeze(0)
+
+    x = torch.randn(4, 3)
+    results = torch.compile(function, backend="tilewright")(x)
+    for result, expected in zip(results, function(x), strict=True):
+        torch.testing.assert_close(result, expected)
+    first, second, third, fourth = map(storage, results)
+    assert first == second and third == fourth
+    assert len({first, third, storage(x)}) == copies + 1
