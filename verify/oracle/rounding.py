@@ -17,6 +17,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map_only
 
+from .lanes import Scalar, differ
 from .outcome import outcome, shared
 
 RUNS = 8
@@ -297,6 +298,10 @@ def expected(
         other = _run(function, build(), gradients)
     if isinstance(other, Exception) or not _alike(plain.values, other):
         return replace(plain, is_open=True)
+    with Scalar():  # type: ignore[no-untyped-call]
+        lanes = _run(function, build(), gradients)
+    if isinstance(lanes, Exception) or not _alike(plain.values, lanes):
+        return replace(plain, is_open=True)
     bounds: list[torch.Tensor | None] = []
     loose: list[torch.Tensor | None] = []
     for number, value in enumerate(plain.values):
@@ -304,6 +309,9 @@ def expected(
         if isinstance(value, torch.Tensor) and free is None:
             bound, free = _spread(value, [run[number] for run in moved])
             free = _or_overflows(value, other[number][1], free)
+            apart = differ(value, lanes[number][1])
+            if bool(apart.any()):
+                free = apart if free is None else apart | free
         bounds.append(bound)
         loose.append(free)
     return replace(plain, bounds=tuple(bounds), loose=tuple(loose))

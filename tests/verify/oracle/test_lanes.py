@@ -1,0 +1,46 @@
+"""Eager mode contradicts itself on NaN, and the oracle says nothing there."""
+
+from typing import Any
+
+import pytest
+import torch
+
+from verify.oracle.lanes import BY_LANES, Scalar, differ
+from verify.oracle.mismatch import compare
+from verify.oracle.rounding import expected
+
+REST: dict[Any, tuple[Any, ...]] = {
+    torch.ops.aten.hardtanh_backward.default: (-1, 1),
+    torch.ops.aten.softshrink_backward.default: (0.5,),
+    torch.ops.aten.hardswish_backward.default: (),
+}
+
+
+@pytest.mark.parametrize("target", BY_LANES)
+def test_the_scalar_loop_treats_every_place_alike(target: Any) -> None:
+    x, ones = torch.full((67,), float("nan")), torch.ones(67)
+    if target is torch.ops.aten.elu_backward.default:
+        args: tuple[Any, ...] = (ones, 1, 1, 1, False, x)
+    else:
+        args = (ones, x, *REST[target])
+    with Scalar():  # type: ignore[no-untyped-call]
+        scalar = target(*args)
+    assert bool((scalar == 1).all())
+    assert 0 < int(differ(scalar, target(*args)).sum()) < 67
+
+
+def test_a_gradient_at_nan_is_open_and_others_are_not() -> None:
+    def function(x: torch.Tensor) -> list[torch.Tensor]:
+        return [torch.nn.functional.hardtanh(x)]
+
+    def build() -> list[torch.Tensor]:
+        x = torch.linspace(-2, 2, 40)
+        x[3] = float("nan")
+        return [x.requires_grad_()]
+
+    wanted = expected(function, build, gradients=True)
+    got = [value.clone() for value in wanted.values]
+    got[-1][3] = 1 - got[-1][3]
+    assert compare(wanted, got) is None
+    got[-1][4] += 1
+    assert compare(wanted, got) is not None

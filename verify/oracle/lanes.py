@@ -1,0 +1,52 @@
+"""Operators whose vector units and scalar loop treat a NaN differently in eager mode.
+
+PyTorch's CPU kernels compute whole vectors by one piece of code and what is left over,
+or strided, by another. For a NaN some derivatives choose the other branch there: the
+gradient of ``hardtanh`` at NaN is 0 in a vector and 1 in the rest, so that it depends
+on the place of the element in memory. Of such elements nothing is promised.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+aten = torch.ops.aten
+
+BY_LANES = (
+    aten.hardtanh_backward.default,
+    aten.hardswish_backward.default,
+    aten.softshrink_backward.default,
+    aten.elu_backward.default,
+)
+"""Operators that are known to do so; each is tested to."""
+
+
+class Scalar(TorchDispatchMode):
+    """Run the operators of :data:`BY_LANES` by their scalar loops."""
+
+    def __torch_dispatch__(
+        self,
+        func: Any,
+        types: Sequence[type],
+        args: tuple[Any, ...] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
+        out = func(*args, **(kwargs or {}))
+        if func in BY_LANES:
+            out.copy_(func(*map(_apart, args), **(kwargs or {})))
+        return out
+
+
+def _apart(value: Any) -> Any:
+    """Return a tensor whose elements are not neighbours in memory."""
+    if not isinstance(value, torch.Tensor):
+        return value
+    return torch.stack((value, value), -1)[..., 0]
+
+
+def differ(value: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+    """Return where two results differ; NaN equals NaN."""
+    other = other.detach()
+    return (value != other) & ~((value != value) & (other != other))
