@@ -124,7 +124,7 @@ def graphs(
     from benchmarks.pretended_gpu import pretended
     from compiler import torch_api
     from compiler.frontend.saved import mark_given
-    from compiler.lower import decompositions
+    from compiler.lower import JOINT_REWRITES, decompositions, fused
 
     found: list[Any] = []
 
@@ -148,6 +148,8 @@ def graphs(
             backward=keep("backward"),
             inference=keep("inference"),
             decompositions=decompositions(),
+            joint=JOINT_REWRITES,
+            fused=fused(),
         )
 
     torch_api.reset()

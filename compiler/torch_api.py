@@ -4,8 +4,9 @@ Works with PyTorch 2.11 to 2.13. Import this module where it is used: it loads t
 """
 
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
@@ -14,8 +15,8 @@ import torch
 from torch import fx
 from torch._C import _dynamo
 from torch._decomp import core_aten_decompositions, get_decompositions
+from torch._functorch import partitioners
 from torch._functorch.aot_autograd import aot_module_simplified
-from torch._functorch.partitioners import min_cut_rematerialization_partition
 from torch._guards import TracingContext, detect_fake_mode
 from torch._ops import HigherOrderOperator, OpOverload
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
@@ -53,6 +54,8 @@ def differentiate(
     backward: GraphCompiler,
     inference: GraphCompiler,
     decompositions: Mapping[OpOverload, Callable[..., Any]],
+    joint: Sequence[Callable[[fx.GraphModule], None]] = (),
+    fused: Iterable[Any] = (),
 ) -> Callable[..., Any]:
     """Run AOTAutograd over a graph of Dynamo's.
 
@@ -63,6 +66,9 @@ def differentiate(
         backward: Compiles the backward half, when it is first needed.
         inference: Compiles a graph that needs no gradients.
         decompositions: Operator -> function that calls simpler ones.
+        joint: Change the graph of both halves, before it is cut.
+        fused: Operators that share kernels with their neighbours, next to PyTorch's:
+            what one of them reads need not be an array.
 
     Returns:
         What runs the graph on real inputs.
@@ -83,6 +89,8 @@ def differentiate(
                 backward=backward,
                 inference=inference,
                 decompositions=decompositions,
+                joint=joint,
+                fused=fused,
             )
 
         flattened: Callable[..., Any] = flatten_graph_inputs(graph, inputs, again)
@@ -94,11 +102,35 @@ def differentiate(
         fw_compiler=forward,
         bw_compiler=lazily,
         inference_compiler=inference,
-        partition_fn=min_cut_rematerialization_partition,
+        partition_fn=_partition(joint, fused),
         decompositions=dict(decompositions),
         keep_inference_input_mutations=True,
     )
     return unseen(compiled)
+
+
+def _partition(
+    joint: Sequence[Callable[[fx.GraphModule], None]], fused: Iterable[Any]
+) -> Callable[..., Any]:
+    plain = partitioners.get_default_op_list
+    more = set(fused)
+
+    def listed() -> Any:
+        found = plain()
+        return replace(found, fusible_ops=found.fusible_ops | more)
+
+    def partition(graph: fx.GraphModule, *args: Any, **kwargs: Any) -> Any:
+        for rewrite in joint:
+            rewrite(graph)
+        partitioners.get_default_op_list = listed
+        try:
+            return partitioners.min_cut_rematerialization_partition(
+                graph, *args, **kwargs
+            )
+        finally:
+            partitioners.get_default_op_list = plain
+
+    return partition
 
 
 def unseen(function: Callable[..., Any]) -> Callable[..., Any]:

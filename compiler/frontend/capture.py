@@ -6,7 +6,7 @@ from typing import Any
 from torch import fx
 
 from compiler.errors import CompileError
-from compiler.lower import decompositions
+from compiler.lower import JOINT_REWRITES, decompositions, fused
 from compiler.lower.eager_strides import correct_fake_strides
 from compiler.options import Options
 from compiler.torch_api import differentiate, is_capture_control, mutated_inputs, unseen
@@ -82,6 +82,8 @@ def compile_captured(
             backward=compiler_of("backward"),
             inference=compiler_of("inference"),
             decompositions=decompositions(),
+            joint=JOINT_REWRITES,
+            fused=fused(),
         )
     except CompileError:
         raise

@@ -8,14 +8,16 @@ with a reason. ``decompositions`` is what the lowerings want taken apart beforeh
 from .builder import Array, Builder
 from .decompositions import decompositions
 from .graph import lower
-from .registry import REWRITES, NotLowered, lowering, rewriting
+from .registry import JOINT_REWRITES, REWRITES, NotLowered, fused, lowering, rewriting
 
 __all__ = [
+    "JOINT_REWRITES",
     "REWRITES",
     "Array",
     "Builder",
     "NotLowered",
     "decompositions",
+    "fused",
     "lower",
     "lowering",
     "rewriting",

@@ -1,7 +1,7 @@
 """Pooling over small windows, unrolled: a window is a handful of guarded loads."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -27,13 +27,14 @@ aten = torch.ops.aten
 _LARGEST_WINDOW = 81
 
 
-def _pair(value: int | Sequence[int], default: Sequence[int] = ()) -> tuple[int, int]:
+def pair(value: int | Sequence[int], default: Sequence[int] = ()) -> tuple[int, int]:
+    """Return height and width of one number, of two, or of the default."""
     listed = [value] if isinstance(value, int) else list(value)
     listed = listed or list(default)
     return (listed[0], listed[-1])
 
 
-class _Window:
+class Window:
     """The windows of a two-dimensional pooling.
 
     Attributes:
@@ -49,10 +50,10 @@ class _Window:
         dilation: int | Sequence[int] = 1,
     ) -> None:
         self.x = x
-        self.size = _pair(size)
-        self.stride = _pair(stride, self.size)
-        self.padding = _pair(padding)
-        self.dilation = _pair(dilation)
+        self.size = pair(size)
+        self.stride = pair(stride, self.size)
+        self.padding = pair(padding)
+        self.dilation = pair(dilation)
         if self.size[0] * self.size[1] > _LARGEST_WINDOW:
             raise NotLowered(f"a window of {self.size[0]} x {self.size[1]}")
 
@@ -97,6 +98,65 @@ def _least(dtype: str) -> bool | int | float:
     return int(torch.iinfo(getattr(torch, dtype)).min)
 
 
+def maximum_of(window: Window, shape: Sequence[Any]) -> Callable[[Indices], Expression]:
+    """Return what gives the greatest element of a window; NaN is greatest.
+
+    Args:
+        window: The windows.
+        shape: Of the result.
+    """
+    x = window.x
+    kind = compute_type(x.dtype)
+    least = constant(_least(x.dtype), kind)
+
+    def greatest(i: Indices) -> Expression:
+        best = least
+        for offset in window.offsets():
+            value = x.at((*i[:-2], *window.place(i, offset)), kind)
+            value = apply("guard", window.inside(i, offset, shape), value, least)
+            best = apply("maximum", best, value)
+        return best
+
+    return greatest
+
+
+def place_of_maximum(
+    window: Window,
+    shape: Sequence[Any],
+    label: Callable[[tuple[int, int], Expression, Expression], Expression],
+) -> Callable[[Indices], Expression]:
+    """Return what gives the label of a window's greatest element.
+
+    It is the first of those that are equal, or the last that is NaN, as in eager mode.
+
+    Args:
+        window: The windows.
+        shape: Of the result.
+        label: Of the place in the window, the row and the column: an int64.
+    """
+    x = window.x
+    kind = compute_type(x.dtype)
+    least = constant(_least(x.dtype), kind)
+
+    def walk(i: Indices) -> Expression:
+        best, where = least, constant(-1, "int64")
+        for offset in window.offsets():
+            row, column = window.place(i, offset)
+            inside = window.inside(i, offset, shape)
+            value = x.at((*i[:-2], row, column), kind)
+            value = apply("guard", inside, value, least)
+            first = apply("eq", where, constant(-1, "int64"))
+            better = apply("bitwise_or", apply("gt", value, best), first)
+            if type_class(kind) == "float":
+                better = apply("bitwise_or", better, apply("isnan", value))
+            better = apply("bitwise_and", better, inside)
+            best = apply("where", better, value, best)
+            where = apply("where", better, label(offset, row, column), where)
+        return where
+
+    return walk
+
+
 @lowering(aten.max_pool2d_with_indices.default)
 def _max_pool(
     b: Builder,
@@ -108,41 +168,15 @@ def _max_pool(
     ceil_mode: bool = False,
 ) -> tuple[Array, Array]:
     values, positions = b.result
-    window = _Window(x, size, stride, padding, dilation)
+    window = Window(x, size, stride, padding, dilation)
     shape = b.shape_of(values)
-    kind = compute_type(x.dtype)
-    least = constant(_least(x.dtype), kind)
-    width = x.shape[-1]
 
-    def walk(i: Indices) -> tuple[Expression, Expression]:
-        best, where = least, constant(-1, "int64")
-        for offset in window.offsets():
-            row, column = window.place(i, offset)
-            inside = window.inside(i, offset, shape)
-            value = x.at((*i[:-2], row, column), kind)
-            value = apply("guard", inside, value, least)
-            flat = from_index(add(mul(row, width), column), "int64")
-            first = apply("eq", where, constant(-1, "int64"))
-            better = apply("bitwise_or", apply("gt", value, best), first)
-            if type_class(kind) == "float":
-                better = apply("bitwise_or", better, apply("isnan", value))
-            better = apply("bitwise_and", better, inside)
-            best = apply("where", better, value, best)
-            where = apply("where", better, flat, where)
-        return best, where
-
-    def greatest(i: Indices) -> Expression:
-        best = least
-        for offset in window.offsets():
-            row, column = window.place(i, offset)
-            value = x.at((*i[:-2], row, column), kind)
-            value = apply("guard", window.inside(i, offset, shape), value, least)
-            best = apply("maximum", best, value)
-        return best
+    def flat(_: Any, row: Expression, column: Expression) -> Expression:
+        return from_index(add(mul(row, x.shape[-1]), column), "int64")
 
     return (
-        b.result_map(greatest, values),
-        b.result_map(lambda i: walk(i)[1], positions),
+        b.result_map(maximum_of(window, shape), values),
+        b.result_map(place_of_maximum(window, shape, flat), positions),
     )
 
 
@@ -183,7 +217,7 @@ def _avg_pool(
     dtype = type_name(b.result.dtype)
     if type_class(dtype) != "float":
         raise NotLowered(f"a mean of {dtype}")
-    window = _Window(x, size, stride, padding)
+    window = Window(x, size, stride, padding)
     shape = b.shape_of(b.result)
     kind = compute_type(dtype)
     zero, one = constant(0, kind), constant(1, kind)
@@ -230,7 +264,7 @@ def _avg_pool_backward(
     count_include_pad: bool,
     divisor_override: int | None,
 ) -> Array:
-    window = _Window(x, size, stride, padding)
+    window = Window(x, size, stride, padding)
     if ceil_mode or (any(window.padding) and not count_include_pad):
         raise NotLowered("a mean over windows of several sizes")
     if window.stride != window.size or any(window.padding):

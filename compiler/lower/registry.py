@@ -11,6 +11,9 @@ LOWERINGS: dict[Any, Callable[..., Any]] = {}
 REWRITES: list[Callable[[fx.GraphModule], object]] = []
 """Functions that change a captured graph in place before it is lowered."""
 
+JOINT_REWRITES: list[Callable[[fx.GraphModule], None]] = []
+"""Functions that change a training graph before it is cut into two halves."""
+
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
@@ -54,3 +57,22 @@ def rewriting(function: _Function) -> _Function:
     if function not in REWRITES:
         REWRITES.append(function)
     return function
+
+
+def rewriting_both(function: _Function) -> _Function:
+    """Register a function that rewrites training graphs before they are cut in two.
+
+    As :func:`rewriting`, but it sees the forward and the backward half together, and
+    what is kept between them is chosen afterwards.
+
+    Args:
+        function: Of a ``torch.fx.GraphModule``.
+    """
+    if function not in JOINT_REWRITES:
+        JOINT_REWRITES.append(function)
+    return function
+
+
+def fused() -> list[Any]:
+    """Return the operators with a lowering, which share kernels with neighbours."""
+    return [getattr(target, "overloadpacket", target) for target in LOWERINGS]

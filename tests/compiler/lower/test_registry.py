@@ -1,10 +1,13 @@
 import pytest
 import torch
+from torch import fx
 from torch.fx.experimental.proxy_tensor import make_fx
 
+from compiler import torch_api
+from compiler.frontend import capture
 from compiler.ir.evaluate import run_program
 from compiler.ir.node import Extern
-from compiler.lower import Array, Builder, lower, lowering
+from compiler.lower import Array, Builder, lower, lowering, registry
 from compiler.lower.registry import LOWERINGS
 
 aten = torch.ops.aten
@@ -46,3 +49,27 @@ def test_a_lowering_of_another_type_or_shape_is_refused(
     gm = make_fx(lambda x: aten.aminmax(x), tracing_mode="fake")(x)
     (node,) = lower(gm).nodes
     assert isinstance(node, Extern)
+
+
+def test_a_rewrite_of_both_halves(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+    monkeypatch.setattr(registry, "JOINT_REWRITES", [])
+
+    @registry.rewriting_both
+    def look(module: fx.GraphModule) -> None:
+        seen.append(len(module.graph.find_nodes(op="placeholder")))
+
+    assert registry.rewriting_both(look) is look
+    (only,) = registry.JOINT_REWRITES
+    assert only is look
+    monkeypatch.setattr(capture, "JOINT_REWRITES", registry.JOINT_REWRITES)
+    torch_api.reset()
+    x = torch.randn(3, requires_grad=True)
+    torch.compile(lambda x: x.sin(), backend="tilewright")(x).sum().backward()
+    assert seen == [2]  # the input and the gradient of the result
+
+
+def test_what_has_a_lowering_shares_kernels() -> None:
+    packets = registry.fused()
+    assert aten.native_layer_norm in packets and aten.sin in packets
+    assert aten.mm not in packets
