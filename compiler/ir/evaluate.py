@@ -318,7 +318,19 @@ def _call(node: Extern, tensors: Tensors, symbols: Symbols) -> None:
     for buffer, value in zip(node.outputs, results, strict=True):
         if buffer is not None:
             _check(buffer, value, symbols)
-            tensors[buffer.name] = value
+            shared = node.mutates or node.aliases.get(buffer.name)
+            tensors[buffer.name] = value if shared else _settled(buffer, value, symbols)
+
+
+def _settled(buffer: Buffer, value: torch.Tensor, symbols: Symbols) -> torch.Tensor:
+    """Return the result of a call with the strides that its buffer has."""
+    if buffer.strides is None:
+        return value
+    made = _empty(buffer, symbols)
+    dims = zip(made.shape, made.stride(), value.stride(), strict=True)
+    if all(extent == 1 or mine == given for extent, mine, given in dims):
+        return value
+    return made.copy_(value)
 
 
 def argument(value: Any, tensors: Tensors, symbols: Symbols) -> Any:

@@ -74,6 +74,31 @@ def settled(
     return tensor
 
 
+def into(
+    call: Callable[..., torch.Tensor], made: torch.Tensor, /, *args: Any, **kwargs: Any
+) -> torch.Tensor:
+    """Return memory after an operator of :data:`DENSE` has written its result there.
+
+    The library writes rows with gaps between them at once. Gradients are not recorded,
+    which operators refuse that write into memory given to them.
+
+    Args:
+        call: As :func:`quick` gives it.
+        made: Of the result's shape, its rows or columns adjacent.
+        args: The operator's.
+        kwargs: The operator's.
+
+    Example:
+        >>> made = torch.empty_strided((2, 3), (8, 1))
+        >>> into(torch.mm, made, torch.ones(2, 5), torch.ones(5, 3)) is made
+        True
+    """
+    if torch.is_grad_enabled():
+        with torch.no_grad():
+            return call(*args, out=made, **kwargs)
+    return call(*args, out=made, **kwargs)
+
+
 def several(results: Any) -> tuple[Any, ...]:
     """Return what a call gave as a tuple, also where it gave one tensor or a dict."""
     if isinstance(results, dict):

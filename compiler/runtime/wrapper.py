@@ -18,7 +18,7 @@ import torch
 from compiler import torch_api
 from compiler.errors import CompileError
 from compiler.ir.expression import Expression, leaves
-from compiler.ir.index import constant_value, index, sub
+from compiler.ir.index import constant_value, contiguous_strides, index, sub
 from compiler.ir.kernel import Allocate, Free, Kernel, Schedule
 from compiler.ir.node import Alias, Buffer, Extern, Reference
 
@@ -358,6 +358,14 @@ class _Writer:
         call = self._global(_target_name(target), extern.quick(target), recipe)
         arguments = [self.argument(value) for value in step.args]
         arguments += [f"{k}={self.argument(v)}" for k, v in step.kwargs.items()]
+        made = _with_gaps(step)
+        if made is not None:
+            shape, strides = map(self._tuple, (made.shape, made.strides or ()))
+            name, into = self._name(made.name), self._runtime("into")
+            self._line(f"{name} = {self._empty(made, shape, strides)}")
+            self._line(f"{into}({', '.join([call, name, *arguments])})")
+            self.arrays[made.name] = made
+            return
         text = f"{call}({', '.join(arguments)})"
         names = ["_" if b is None else self._name(b.name) for b in step.outputs]
         alone = torch_api.returns_one_tensor(step.target)
@@ -456,6 +464,7 @@ def _in_the_memory_of(
 RUNTIME: dict[str, Callable[..., Any]] = {
     "empty_strided": torch.empty_strided,
     "empty_strided_cpu": torch_api.empty_strided_cpu,
+    "into": extern.into,
     "in_the_memory_of": _in_the_memory_of,
     "raise_status": raise_status,
     "reinterpret_tensor": torch_api.reinterpret_tensor,
@@ -490,6 +499,19 @@ def _origin(step: Any) -> str:
     if isinstance(step, Kernel):
         return ", ".join(dict.fromkeys(filter(None, step.origins)))
     return step.origin if isinstance(step, Extern) else ""
+
+
+def _with_gaps(step: Extern) -> Buffer | None:
+    """Return the result of a product that is to have other strides than it would."""
+    if step.target not in extern.DENSE:
+        return None
+    (made,) = step.outputs
+    if made is None or made.strides is None:
+        return None
+    dims = zip(made.shape, made.strides, contiguous_strides(made.shape), strict=True)
+    if all(constant_value(e) == 1 or mine is plain for e, mine, plain in dims):
+        return None
+    return made
 
 
 def _read(schedule: Schedule) -> set[str]:

@@ -14,6 +14,7 @@ from .groups import grouped
 from .inline import inlined
 from .long_scans import with_long_scans
 from .memory import planned
+from .padded import with_padded_rows
 from .reductions import with_fit_reductions
 from .scatters import with_bases_copied, with_temporaries
 from .siblings import with_siblings
@@ -54,6 +55,7 @@ def schedule(
     program = seen("inlined", without_dead(inlined(program, notes)))
     program = seen("twins again", without_twins(program, notes))
     program = seen("channels", with_channels_last(program, notes))
+    program = seen("padded", with_padded_rows(program, notes))
     program = seen("temporaries", with_temporaries(program, notes))
     program = seen("scans", with_long_scans(program, options, notes))
     program = seen("reductions", with_fit_reductions(program, options, notes))

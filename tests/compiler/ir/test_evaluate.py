@@ -245,3 +245,19 @@ def test_half_types_round_where_they_are_cast() -> None:
     value = cast(cast(load("x", (i,), "float32"), "bfloat16"), "float32")
     found = Points([i], [1], {"x": x}, {}).tensor(value)
     assert found.equal(x.bfloat16().float())
+
+
+def test_a_call_s_result_has_the_strides_that_were_asked_for() -> None:
+    a, b = torch.randn(3, 4), torch.randn(4, 5)
+    inputs = tuple(
+        Buffer(name, "float32", tuple(map(index.index, t.shape)), "cpu")
+        for name, t in (("a", a), ("b", b))
+    )
+    three, five, eight, one = map(index.index, (3, 5, 8, 1))
+    result = Buffer("c", "float32", (three, five), "cpu", (eight, one))
+    call = Extern(
+        (result,), torch.ops.aten.mm.default, (Reference("a"), Reference("b")), {}
+    )
+    (found,) = run_program(Program(inputs, (call,), ("c",)), [a, b])
+    assert isinstance(found, torch.Tensor) and found.stride() == (8, 1)
+    assert torch.equal(found, a @ b)

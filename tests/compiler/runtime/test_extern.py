@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from compiler.runtime.extern import quick, settled, several
+from compiler.runtime.extern import into, quick, settled, several
 
 aten = torch.ops.aten
 
@@ -45,3 +45,21 @@ def test_results_are_tuples() -> None:
     assert several(one) == (one,)
     assert several([one, one]) == (one, one)
     assert several({"x": one, "y": one}) == (one, one)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_results_are_written_between_gaps(dtype: torch.dtype) -> None:
+    weight = torch.randn(5, 7, dtype=dtype, requires_grad=True)
+    x, bias = torch.randn(2, 4, 5, dtype=dtype), torch.randn(7, dtype=dtype)
+    batch = weight.detach().expand(2, 5, 7)
+    for call, shape, args in (
+        (torch.mm, (4, 7), (x[0], weight)),
+        (torch.addmm, (4, 7), (bias, x[0], weight)),
+        (torch.bmm, (2, 4, 7), (x, batch)),
+    ):
+        strides = (8, 1) if len(shape) == 2 else (32, 8, 1)
+        storage = torch.full((64,), 9.0, dtype=dtype)
+        made = storage.as_strided(shape, strides)
+        assert into(call, made, *args) is made and not made.requires_grad
+        torch.testing.assert_close(made, call(*args).detach())
+        assert (storage.as_strided((4,), (8,), 7) == 9).all()
