@@ -72,8 +72,8 @@ def table(
 ) -> dict[str, Any]:
     """Return what was measured; finds are told apart by the stage at fault."""
     finds = list(store.finds())
-    own = [_shown(find) for find in finds if find["own"]]
-    apart = [_shown(find) for find in finds if not find["own"]]
+    own = [_shown(find) for find in finds if find.get("own", True)]
+    apart = [_shown(find) for find in finds if not find.get("own", True)]
     unsteady = len(list((store.folder / "unconfirmed").glob("*.json")))
     broken = tally.statuses["broken"]
     quiet = sum(tally.statuses[name] for name in QUIET)

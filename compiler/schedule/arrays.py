@@ -1,14 +1,16 @@
 """Who reads and writes which array, and whose memory it is."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from compiler.ir.expression import Expression, loads
+from compiler.ir.expression import Expression, loads, make
+from compiler.ir.index import constant_value, digit, index
 from compiler.ir.node import (
     Alias,
     Assign,
     Axis,
+    Buffer,
     Extern,
     Map,
     Node,
@@ -97,6 +99,23 @@ def mutated(node: Node) -> tuple[str, ...]:
     if isinstance(node, Assign):
         return (node.target,)
     return tuple(node.mutates) if isinstance(node, Extern) else ()
+
+
+def loaded(buffer: Buffer, base: str, order: Sequence[int] | None = None) -> Map:
+    """Return the map that copies an array, or shows it where strides allow that.
+
+    Args:
+        buffer: What it makes.
+        base: Name of the array.
+        order: For each dim of the base the dim of the buffer that it is; None: the
+            same.
+    """
+    axes = tuple(Axis(digit(f"i{n}"), extent) for n, extent in enumerate(buffer.shape))
+    place = [
+        index(0) if constant_value(axis.extent) == 1 else axis.digit for axis in axes
+    ]
+    args = tuple(place[dim] for dim in (range(len(axes)) if order is None else order))
+    return Map(buffer, axes, make("load", args, buffer.dtype, base))
 
 
 def _without_unread(node: Node, alive: set[str]) -> Node:

@@ -10,11 +10,10 @@ otherwise, and what other calls get, keeps its own strides.
 
 from dataclasses import dataclass, replace
 
-from compiler.ir.expression import Expression, make
-from compiler.ir.index import constant_value, digit, index
+from compiler.ir.expression import Expression
+from compiler.ir.index import constant_value
 from compiler.ir.node import (
     Alias,
-    Axis,
     Buffer,
     Extern,
     Map,
@@ -24,7 +23,7 @@ from compiler.ir.node import (
     written,
 )
 
-from .arrays import mutated, reads, referring
+from .arrays import loaded, mutated, reads, referring
 from .strides import dense_strides, same_layout
 from .work import typical
 
@@ -134,7 +133,8 @@ class _Layout:
             for c in self.chosen.values()
             for reference in (c.call.args[number] for number in c.taken)
         }
-        demanded |= {name for name in self.program.free if self._is_image(name)}
+        images = self._images()
+        demanded |= {n for n in self.program.free if self.buffers[n].shape in images}
         free = {
             name
             for name in demanded & self.maps
@@ -156,9 +156,15 @@ class _Layout:
                 self.buffers.setdefault(buffer.name, buffer)
         return replace(self.program, nodes=tuple(self.out))
 
-    def _is_image(self, name: str) -> bool:
-        shape = self.buffers[name].shape
-        return len(shape) == 4 and all(constant_value(e) is not None for e in shape)
+    def _images(self) -> set[tuple[Expression, ...]]:
+        """Return the shapes of what convolutions take and return, weights apart."""
+        arrays = [
+            self.buffers[c.call.args[number].name]
+            for c in self.chosen.values()
+            for number in c.taken[:-1]
+        ]
+        arrays += [c.results[0] for c in self.chosen.values() if len(c.taken) == 2]
+        return {array.shape for array in arrays}
 
     def _convolution(self, found: Convolution) -> None:
         args = list(found.call.args)
@@ -172,7 +178,7 @@ class _Layout:
             result = replace(old, strides=channels_last(old))
             if old.name in self.outputs:
                 result = replace(result, name=f"{old.name}_nhwc")
-                copies.append(_copy(old, result.name))
+                copies.append(loaded(old, result.name))
                 self.buffers[old.name] = old
                 self.turned[old.name] = result.name
             self.buffers[result.name] = outputs[number] = result
@@ -197,7 +203,7 @@ class _Layout:
             wanted,
             origin=buffer.origin,
         )
-        self.out.append(_copy(copy, name))
+        self.out.append(loaded(copy, name))
         self.buffers[copy.name] = copy
         if name not in self.changed:
             self.turned[name] = copy.name
@@ -211,7 +217,7 @@ class _Layout:
                 continue
             if name not in self.eager:
                 copy = replace(self.results[name], name=f"{name}_nchw")
-                self.out.append(_copy(copy, name))
+                self.out.append(loaded(copy, name))
                 self.buffers[copy.name] = copy
                 self.eager[name] = copy.name
             renamed[name] = self.eager[name]
@@ -221,11 +227,3 @@ class _Layout:
         args = tuple(referring(arg, renamed) for arg in node.args)
         kwargs = {key: referring(arg, renamed) for key, arg in node.kwargs.items()}
         self.out.append(replace(node, args=args, kwargs=kwargs))
-
-
-def _copy(buffer: Buffer, base: str) -> Map:
-    axes = tuple(Axis(digit(f"i{n}"), extent) for n, extent in enumerate(buffer.shape))
-    place = tuple(
-        index(0) if constant_value(axis.extent) == 1 else axis.digit for axis in axes
-    )
-    return Map(buffer, axes, make("load", place, buffer.dtype, base))

@@ -11,11 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from compiler.cost.product import LIBRARY, Library
-from compiler.ir.expression import Expression, make
-from compiler.ir.index import constant_value, digit, index
+from compiler.ir.expression import Expression
+from compiler.ir.index import constant_value, index
 from compiler.ir.node import (
     Alias,
-    Axis,
     Buffer,
     Extern,
     Map,
@@ -28,9 +27,9 @@ from compiler.ir.node import (
     written,
 )
 
-from .arrays import mutated, reads, referring
+from .arrays import loaded, mutated, reads, referring
+from .rows import ALIGNMENT, Layout, layout_of, rounded
 from .views import with_views
-from .work import BYTES
 
 FACTORS: Mapping[str, tuple[int, int]] = {
     "aten.mm.default": (0, 1),
@@ -41,109 +40,6 @@ FACTORS: Mapping[str, tuple[int, int]] = {
 """Operator -> numbers of the arguments that are multiplied."""
 
 HALF = ("float16", "bfloat16")
-ALIGNMENT = 16
-"""What the library's fast products want of addresses and steps [bytes]."""
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """Where an array's elements are in its storage.
-
-    Attributes:
-        shape: Extents [elements].
-        strides: Steps [elements].
-        offset: Position of the first [elements].
-        size: Of an element [bytes].
-    """
-
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    offset: int
-    size: int
-
-    @property
-    def steps(self) -> list[int]:
-        """Steps that the library sees, apart from those of adjacent elements."""
-        return [
-            s for e, s in zip(self.shape, self.strides, strict=True) if e > 1 and s > 1
-        ]
-
-    @property
-    def is_matrix(self) -> bool:
-        """Whether the library takes it as it is: rows or columns are adjacent."""
-        return 1 in self.strides[-2:]
-
-    @property
-    def alignment(self) -> int:
-        """What all addresses of rows are multiples of, 16 at most [bytes]."""
-        found = ALIGNMENT
-        for step in (self.offset, *self.steps):
-            while step * self.size % found:
-                found //= 2
-        return found
-
-    def spread(self, row: int, wider: int) -> "Layout | None":
-        """Return the layout after each row of the storage got wider.
-
-        Law: an element at ``p`` is at ``p // row * wider + p % row`` then.
-
-        Args:
-            row: Step between rows [elements].
-            wider: What it becomes [elements].
-
-        Returns:
-            None where the array has rows of another length.
-
-        Example:
-            >>> Layout((2, 3, 5), (15, 5, 1), 0, 2).spread(5, 8)
-            Layout(shape=(2, 3, 5), strides=(24, 8, 1), offset=0, size=2)
-        """
-        end = self.offset % row
-        strides = []
-        for extent, step in zip(self.shape, self.strides, strict=True):
-            if step % row == 0 or (extent == 1 and step > row):
-                strides.append(step // row * wider)
-            elif step < row:
-                strides.append(step)
-                end += (extent - 1) * step
-            else:
-                return None
-        if end >= row:
-            return None
-        offset = self.offset // row * wider + self.offset % row
-        return replace(self, strides=tuple(strides), offset=offset)
-
-    def padded(self) -> "Layout":
-        """Return an array of its own with aligned rows, its dims in the same order."""
-        order = sorted(range(len(self.shape)), key=lambda dim: self.strides[dim])
-        strides, step = [1] * len(self.shape), 1
-        for dim in order:
-            strides[dim] = step
-            step = _rounded(step * self.shape[dim], self.size)
-        return replace(self, strides=tuple(strides), offset=0)
-
-    @property
-    def elements(self) -> int:
-        """Number of elements."""
-        total = 1
-        for extent in self.shape:
-            total *= extent
-        return total
-
-
-def layout_of(buffer: Buffer) -> Layout | None:
-    """Return where an array's elements are; None where only the run knows."""
-    if buffer.strides is None:
-        return None
-    shape = [constant_value(extent) for extent in buffer.shape]
-    strides = [constant_value(step) for step in buffer.strides]
-    offset = 0 if buffer.offset is None else constant_value(buffer.offset)
-    numbers = (*shape, *strides)
-    if offset is None or any(number is None or number < 0 for number in numbers):
-        return None
-    known = tuple(n for n in numbers if n is not None)
-    count = len(shape)
-    return Layout(known[:count], known[count:], offset, BYTES[buffer.dtype])
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,7 +212,7 @@ class _Padding:
         wide: dict[str, Layout] = {}
         for member in self.members[root]:
             old = self.layouts[member]
-            new = old and old.spread(row, _rounded(row, layout.size))
+            new = old and old.spread(row, rounded(row, layout.size))
             if new is None:
                 return {}
             wide[member] = new
@@ -424,7 +320,7 @@ class _Rewriting:
         args = tuple(referring(arg, renamed) for arg in node.args)
         self.out.append(replace(node, args=args, outputs=(result,)))
         if copied:
-            self.out.append(_load(old, result.name))
+            self.out.append(loaded(old, result.name))
 
     def _factor(self, name: str) -> str:
         """Return the aligned array that stands for a factor."""
@@ -448,12 +344,12 @@ class _Rewriting:
         if first not in self.matrix:
             # whoever comes first has the copy made
             self.padding.shared[self.padding._place(name, layout)] = first = name
-            self.out.append(_load(fresh, name))
+            self.out.append(loaded(fresh, name))
         elif other.strides == layout.strides:
             fresh = replace(fresh, name=self.matrix[first])
         else:
             order = _order(other, layout)
-            self.out.append(_load(fresh, self.matrix[first], order))
+            self.out.append(loaded(fresh, self.matrix[first], order))
         self.matrix[name] = fresh.name
         return fresh.name
 
@@ -469,23 +365,6 @@ def _order(base: Layout, view: Layout) -> list[int]:
     of_view = sorted(zip(view.strides, view.shape, range(len(view.shape)), strict=True))
     pairs = {b[2]: v[2] for b, v in zip(of_base, of_view, strict=True)}
     return [pairs[dim] for dim in range(len(base.shape))]
-
-
-def _load(buffer: Buffer, base: str, order: list[int] | None = None) -> Map:
-    """Return the map that shows or copies an array with its dims in an order."""
-    axes = tuple(Axis(digit(f"i{n}"), extent) for n, extent in enumerate(buffer.shape))
-    place = [
-        index(0) if constant_value(axis.extent) == 1 else axis.digit for axis in axes
-    ]
-    chosen = range(len(axes)) if order is None else order
-    args = tuple(place[dim] for dim in chosen)
-    return Map(buffer, axes, make("load", args, buffer.dtype, base))
-
-
-def _rounded(step: int, size: int) -> int:
-    """Return a step rounded up to what is aligned [elements]."""
-    lot = ALIGNMENT // size
-    return -(-step // lot) * lot
 
 
 def _indices(numbers: tuple[int, ...]) -> tuple[Expression, ...]:

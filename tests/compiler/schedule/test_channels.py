@@ -151,3 +151,17 @@ def test_what_is_kept_takes_any_strides() -> None:
     buffers = made.buffers()
     assert last(buffers["c"]) and last(buffers["r"]) and not last(buffers["s"])
     assert len(made.nodes) == len(nodes) + 2  # copies of x and w
+
+
+def test_what_is_kept_and_is_no_image_stays_as_it_is() -> None:
+    """As weights of attention beside the convolution that cuts an image in patches."""
+    shape = 2, 4, 9, 9
+    axes = tuple(Axis(digit(f"i{n}"), index(e)) for n, e in enumerate(shape))
+    value = cast(load("m", tuple(a.digit for a in axes), "bfloat16"), "float32")
+    weights = Map(array("s", shape), axes, cast(apply("abs", value), "bfloat16"))
+    before = program(convolution("c", "x", "w"), weights, outputs=("c", "s"))
+    inputs = (*before.inputs, array("m", shape))
+    made = with_channels_last(
+        replace(before, inputs=inputs, free=frozenset("cs")), []
+    ).buffers()
+    assert last(made["c"]) and not last(made["s"])

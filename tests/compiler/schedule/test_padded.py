@@ -1,13 +1,10 @@
 """Matrices with aligned rows for the library's products: nobody else notices."""
 
-import itertools
 from dataclasses import replace
 from typing import Any
 
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 from torch import nn
 
 from compiler import torch_api
@@ -26,7 +23,7 @@ from compiler.ir.node import (
 )
 from compiler.ir.scalar import apply, cast, load
 from compiler.schedule import pipeline
-from compiler.schedule.padded import Layout, layout_of, products, with_padded_rows
+from compiler.schedule.padded import products, with_padded_rows
 
 aten = torch.ops.aten
 M, K, N = 8192, 768, 50257
@@ -158,35 +155,6 @@ def test_what_stays_as_it_is() -> None:
     assert with_padded_rows(small, []) is small
     (found,) = products(program(*nodes, outputs=("q",)))
     assert found.operations == 2 * M * K * N and not found.bias
-
-
-@given(
-    st.lists(st.integers(1, 6), min_size=1, max_size=4),
-    st.permutations(range(4)),
-    st.integers(0, 7),
-)
-def test_spreading_moves_each_element_as_the_law_says(
-    shape: list[int], order: list[int], start: int
-) -> None:
-    dims = [dim for dim in order if dim < len(shape)]
-    steps, step = [0] * len(shape), 1
-    for dim in reversed(dims):
-        steps[dim] = step
-        step *= shape[dim]
-    row = shape[dims[-1]]
-    layout = Layout(tuple(shape), tuple(steps), start * row, 2)
-    wide = layout.spread(row, row + 3)
-    assert wide is not None
-    for place in itertools.product(*map(range, shape)):
-        at = layout.offset + sum(map(int.__mul__, place, layout.strides))
-        now = wide.offset + sum(map(int.__mul__, place, wide.strides))
-        assert now == at // row * (row + 3) + at % row
-
-
-def test_rows_of_another_length_are_refused() -> None:
-    assert Layout((2, 3), (4, 1), 0, 2).spread(3, 8) is None
-    assert Layout((2, 3), (5, 1), 3, 2).spread(5, 8) is None  # across two rows
-    assert layout_of(replace(array("x", 2), strides=None)) is None
 
 
 class Net(nn.Module):

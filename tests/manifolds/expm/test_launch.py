@@ -1,4 +1,4 @@
-import math
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -7,6 +7,8 @@ from compiler.triton_api import compile_kernel
 from manifolds.expm import expm, frechet
 from manifolds.expm.kernel import matrix_kernel, small_kernel
 from manifolds.expm.launch import LARGEST, WARPS, launch, serves
+
+Rounding = Callable[[torch.Tensor], float]
 
 
 def test_only_single_precision_on_a_gpu_is_served() -> None:
@@ -56,7 +58,7 @@ def test_all_sizes_compile(size: int, pair: bool) -> None:
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("n", [2, 3, 4, 5, 16, 17, 32, 33, LARGEST, LARGEST + 1])
-def test_value_and_gradient_on_a_gpu(n: int) -> None:
+def test_value_and_gradient_on_a_gpu(n: int, rounding: Rounding) -> None:
     matrix = torch.randn(2, 3, n, n, device="cuda") / n**0.5
     matrix = (matrix - matrix.mT).requires_grad_()
     gradient = torch.randn_like(matrix)
@@ -68,18 +70,6 @@ def test_value_and_gradient_on_a_gpu(n: int) -> None:
         (found, frechet(exact.mT, gradient.double())),
     ):
         assert float((one - other).norm() / other.norm()) < rounding(exact)
-
-
-def rounding(exact: torch.Tensor) -> float:
-    """Return what single precision may lose on skew matrices, relative.
-
-    A product of n x n matrices is off by a random walk of n steps; the exponential of
-    a normal matrix is conditioned as its norm (Higham, Functions of Matrices, 10.2);
-    four such errors in a row.
-    """
-    unit = torch.finfo(torch.float32).eps / 2
-    norm = max(1.0, float(torch.linalg.matrix_norm(exact, 2).max()))
-    return 4 * unit * norm * max(2.0, math.sqrt(exact.shape[-1]))
 
 
 @pytest.mark.gpu
