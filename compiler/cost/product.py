@@ -70,7 +70,7 @@ class Library:
 # None of these was measured alone. gpt2 takes 5.4 ms less on an H200 where its
 # vocabulary of 50257 is padded (benchmarks/results/fusing_gpu.json: Inductor's against
 # this compiler's, which did not pad yet), most of it in one product of 8192 x 768 x
-# 50257: about 100e12 operations/s with rows aligned to 2 bytes, if others run at 600e12.
-# 4 bytes are taken for as slow; by the rate of 8 bytes nothing is copied for them.
+# 50257: about 100e12 operations/s with rows aligned to 2 bytes, if it takes 600e12 with
+# others. 4 bytes are taken for as slow; by the rate of 8 bytes nothing is copied.
 LIBRARY = Library({2: 1e14, 4: 1e14, 8: 6e14, 16: 6e14}, 3.3e12, 5e-6, "assumed")
 """cuBLAS on an H200."""
