@@ -124,7 +124,7 @@ def graphs(
     from benchmarks.pretended_gpu import pretended
     from compiler import torch_api
     from compiler.frontend.saved import mark_given
-    from compiler.lower import JOINT_REWRITES, decompositions, fused
+    from compiler.lower import FUSED, JOINT_REWRITES, decompositions
 
     found: list[Any] = []
 
@@ -149,7 +149,7 @@ def graphs(
             inference=keep("inference"),
             decompositions=decompositions(),
             joint=JOINT_REWRITES,
-            fused=fused(),
+            fused=FUSED,
         )
 
     torch_api.reset()

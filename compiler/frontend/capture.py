@@ -6,7 +6,7 @@ from typing import Any
 from torch import fx
 
 from compiler.errors import CompileError
-from compiler.lower import JOINT_REWRITES, decompositions, fused
+from compiler.lower import FUSED, JOINT_REWRITES, decompositions
 from compiler.lower.eager_strides import correct_fake_strides
 from compiler.options import Options
 from compiler.torch_api import differentiate, is_capture_control, mutated_inputs, unseen
@@ -83,7 +83,7 @@ def compile_captured(
             inference=compiler_of("inference"),
             decompositions=decompositions(),
             joint=JOINT_REWRITES,
-            fused=fused(),
+            fused=FUSED,
         )
     except CompileError:
         raise

@@ -8,16 +8,17 @@ with a reason. ``decompositions`` is what the lowerings want taken apart beforeh
 from .builder import Array, Builder
 from .decompositions import decompositions
 from .graph import lower
-from .registry import JOINT_REWRITES, REWRITES, NotLowered, fused, lowering, rewriting
+from .normalisation import FUSED
+from .registry import JOINT_REWRITES, REWRITES, NotLowered, lowering, rewriting
 
 __all__ = [
+    "FUSED",
     "JOINT_REWRITES",
     "REWRITES",
     "Array",
     "Builder",
     "NotLowered",
     "decompositions",
-    "fused",
     "lower",
     "lowering",
     "rewriting",

@@ -15,6 +15,23 @@ from .registry import NotLowered, lowering
 
 aten = torch.ops.aten
 
+FUSED = (
+    aten.native_layer_norm,
+    aten.native_layer_norm_backward,
+    aten.native_group_norm,
+    aten.native_group_norm_backward,
+    aten.native_batch_norm,
+    aten.native_batch_norm_backward,
+    aten._native_batch_norm_legit_functional,
+)
+"""Operators that PyTorch's partitioner has to be told share kernels with neighbours.
+
+Else it takes what they read for an array, and keeps the float32 cast of a residual
+stream where the bfloat16 one would do. Others that have lowerings are left out: with
+them it keeps attention's scores instead of its weights, and kernels move more bytes in
+all (``benchmarks/traffic_fake.py`` counts them).
+"""
+
 
 def inverse_deviation(
     squares: Expression, count: Expression, epsilon: float

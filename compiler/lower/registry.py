@@ -71,8 +71,3 @@ def rewriting_both(function: _Function) -> _Function:
     if function not in JOINT_REWRITES:
         JOINT_REWRITES.append(function)
     return function
-
-
-def fused() -> list[Any]:
-    """Return the operators with a lowering, which share kernels with neighbours."""
-    return [getattr(target, "overloadpacket", target) for target in LOWERINGS]

@@ -3,10 +3,12 @@ from typing import Any
 
 import pytest
 import torch
+from torch import fx
 
 from compiler import torch_api
 from compiler.errors import FallbackWarning
-from compiler.frontend import compile_captured
+from compiler.frontend import capture, compile_captured
+from compiler.lower import FUSED
 from compiler.options import Options
 
 
@@ -135,3 +137,42 @@ def test_results_of_a_kernel_of_the_user_have_names() -> None:
     torch.testing.assert_close(doubled, ((x + 1) * 2).relu())
     torch.testing.assert_close(kept, x + 1)
     assert kernel.grids == [((2, 1, 1), 100)]
+
+
+def test_what_a_normalisation_reads_is_not_kept_as_a_cast(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A bfloat16 stream, whose float32 cast is twice its size."""
+    seen: dict[str, list[torch.dtype]] = {}
+
+    def step(fused: Any) -> list[torch.dtype]:
+        kept: list[torch.dtype] = []
+
+        def look(graph: fx.GraphModule) -> None:
+            (results,) = graph.graph.find_nodes(op="output")[0].args
+            values = [r.meta["val"] for r in results if isinstance(r, fx.Node)]
+            kept.extend(v.dtype for v in values if v.shape == x.shape)
+
+        monkeypatch.setattr(capture, "FUSED", fused)
+        monkeypatch.setattr(capture, "mark_saved", look)
+        torch_api.reset()
+        torch.manual_seed(0)
+        first, last = torch.nn.Linear(64, 64), torch.nn.Linear(64, 64)
+        norm = torch.nn.LayerNorm(64)
+
+        def block(x: torch.Tensor) -> torch.Tensor:
+            for _ in range(3):
+                x = x + first(norm(x.float()))
+                x = x + last(x.relu())
+            return x
+
+        x = torch.randn(32, 64, dtype=torch.bfloat16, requires_grad=True)
+        options: dict[str, Any] = {"cache": False}
+        compiled = torch.compile(block, backend="tilewright", options=options)
+        with torch.autocast("cpu", torch.bfloat16):
+            compiled(x).float().sum().backward()
+        return kept
+
+    seen["without"], seen["with"] = step(()), step(FUSED)
+    size = {name: sum(d.itemsize for d in kept) for name, kept in seen.items()}
+    assert 0 < size["with"] < size["without"]

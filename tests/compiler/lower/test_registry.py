@@ -67,9 +67,3 @@ def test_a_rewrite_of_both_halves(monkeypatch: pytest.MonkeyPatch) -> None:
     x = torch.randn(3, requires_grad=True)
     torch.compile(lambda x: x.sin(), backend="tilewright")(x).sum().backward()
     assert seen == [2]  # the input and the gradient of the result
-
-
-def test_what_has_a_lowering_shares_kernels() -> None:
-    packets = registry.fused()
-    assert aten.native_layer_norm in packets and aten.sin in packets
-    assert aten.mm not in packets
