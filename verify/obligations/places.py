@@ -30,7 +30,7 @@ class UnplacedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Digit:
-    """A part of a position: ``(position // weight) % extent``."""
+    """A part of a position, ``(position // weight) % extent`` where no gap follows."""
 
     number: int
     weight: Expression
@@ -68,11 +68,18 @@ def radix(
 def split(
     position: Expression, parts: Sequence[Digit], ranges: Ranges
 ) -> list[tuple[int, Expression]]:
-    """Return number -> part of a position, as pairs."""
+    """Return number -> part of a position, as pairs.
+
+    Where there are gaps, as between rows, what is over after the larger parts counts.
+    """
     found: list[tuple[int, Expression]] = []
     for place, part in enumerate(parts):
+        above = parts[place - 1].weight if place else None
+        dense = above is not None and above is mul(part.weight, part.extent)
+        if above is not None and not dense:
+            position = mod(position, above)
         value = floordiv(position, part.weight)
-        if place:
+        if dense:
             value = mod(value, part.extent)
         found.append((part.number, ranges.simplify(value)))
     return found

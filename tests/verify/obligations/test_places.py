@@ -12,6 +12,7 @@ from compiler.ir.index import (
     digit,
     floordiv,
     index,
+    mod,
     mul,
 )
 from compiler.ir.node import Axis, Buffer
@@ -28,13 +29,19 @@ def array(shape: tuple[int, ...], strides: tuple[int, ...]) -> Buffer:
 
 @pytest.mark.parametrize(
     ("shape", "strides"),
-    [((3, 4, 5), (20, 5, 1)), ((3, 4, 5), (4, 1, 12)), ((3, 1, 20), (20, 7, 1))],
+    [
+        ((3, 4, 5), (20, 5, 1)),
+        ((3, 4, 5), (4, 1, 12)),
+        ((3, 1, 20), (20, 7, 1)),
+        ((3, 4, 5), (40, 8, 1)),  # with gaps
+        ((3, 4, 5), (6, 1, 20)),
+    ],
 )
 def test_merged_dims_are_taken_apart(
     shape: tuple[int, ...], strides: tuple[int, ...]
 ) -> None:
     full = array(shape, strides)
-    seen = array((60,), (1,))
+    seen = array((120,), (1,))
     ranges = Ranges({})
     for point in product(*map(range, shape)):
         at = position_of(full, [index(p) for p in point])
@@ -79,3 +86,15 @@ def test_a_target_that_divides_or_repeats_is_refused() -> None:
 def contiguous(*shape: int) -> tuple[int, ...]:
     strides = contiguous_strides([index(extent) for extent in shape])
     return tuple(constant_value(step) or 0 for step in strides)
+
+
+def test_rows_with_gaps_are_told_from_rows_without() -> None:
+    full, seen = array((2, 3, 5), (24, 8, 1)), array((6, 5), (8, 1))
+    ranges = Ranges({X: 6, Y: 5})
+    found = own_place(seen, full, (X, Y), ranges)
+    assert found == (floordiv(X, 3), mod(X, 3), Y)
+    there = add(mul(digit("i0"), 8), digit("i1"))
+    known = Ranges({digit("i0"): 6, digit("i1"): 5})
+    axes = (Axis(X, index(6)), Axis(Y, index(5)))
+    values = solved(seen, (X, Y), axes, there, known, {})
+    assert values == {X: digit("i0"), Y: digit("i1")}
