@@ -19,7 +19,6 @@ kernel's output is compared too. Conversions whose layouts a tensor in Gluon can
 
 import argparse
 import json
-import math
 import os
 import re
 import statistics
@@ -40,7 +39,6 @@ from zlib import crc32
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from algebra.gauss import rank
 from benchmarks.conversions_cases import Case, drawn, published
 from compiler.codegen.gluon.emission import Emission, load_module
 from compiler.codegen.gluon.plan_block import STATIC_BYTES
@@ -49,10 +47,8 @@ from compiler.codegen.gluon.round_trip import RoundTrip, candidates, opaque_bits
 from compiler.codegen.gluon.tensor_conversion import row_major
 from compiler.codegen.gluon.tuning import LAUNCHES, Loop, choice
 from compiler.convert import plans
-from compiler.convert.copies import without_copies
 from compiler.convert.hardware import hardware_of
-from compiler.convert.nearest import nearest_source
-from compiler.convert.plan import Plan
+from compiler.convert.limit import least_cycles
 from verify.mutants.conversions import FAULTS, leaves_the_warp
 
 CONVERSIONS = 1024
@@ -243,29 +239,6 @@ def directions(case: Case, one: RoundTrip) -> str:
     return ""
 
 
-def slots(plan: Plan) -> int:
-    """Return how many cycles of the memory unit any way must take, for one warp.
-
-    What a thread does not have yet comes by a shuffle or a load: a cycle for each word.
-    What another warp needs is stored before: a cycle for 32 words. By the ranks of the
-    maps, ``2**-rank`` of the words are in the thread, or the warp, already.
-    """
-    src, dst = without_copies(plan.src)[1], without_copies(plan.dst)[1]
-    source = nearest_source(src, dst)
-    new, old = hardware_of(dst), hardware_of(src)
-    away, outside = [], []
-    for bit, column in enumerate(source.linear.columns):
-        own = 1 << bit - new.registers + old.registers if bit >= new.registers else 0
-        away.append((column ^ own) >> old.registers)
-        outside.append((column ^ own) >> old.registers + old.lanes)
-    words = (plan.element_bits << new.registers) / 32
-    elements = plan.element_bits << sum(src.linear.out_bits)
-    stored = elements / 32 / 32 / (1 << old.warps)
-    moved = words * (1 - 2.0 ** -rank(away))
-    crossing = stored * (1 - 2.0 ** -rank(outside))
-    return math.ceil(moved) + math.ceil(crossing)
-
-
 def wavefronts(line: str) -> int:
     """Return the wavefronts of a shared-memory instruction without conflicts."""
     found = re.search(r"matrix\.sync\.aligned\.m8n8\.x(\d)", line)
@@ -328,7 +301,10 @@ def speed(case: Case, row: dict[str, Any], repeats: int) -> None:
         texts["model"] = found[0].text
     loops = {name: loop(case, text) for name, text in texts.items()}
     compiled = {name: one.run(3) for name, one in loops.items()}
-    row["least_slots"] = slots(chosen.there) + slots(chosen.back)
+    row["least_slots"] = sum(
+        least_cycles(*sides, case.element_bits)
+        for sides in ((case.src, case.dst), (case.dst, case.src))
+    )
     row["slots"] = {name: taken(one) for name, one in compiled.items()}
     row["ptx"] = {name: instructions(one) for name, one in compiled.items()}
     rounds = {name: one.rounds() for name, one in loops.items()}

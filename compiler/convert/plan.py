@@ -27,6 +27,7 @@ from .hardware import (
 )
 from .lower import lower
 from .nearest import nearest_source
+from .parts import parted_plans
 from .prove import prove
 from .report import describe
 from .shared_plan import SharedPlan, shared_plans
@@ -286,12 +287,15 @@ def plans(
     shared_bytes: int | None = None,
     resident_warps: int = RESIDENT_WARPS,
     packed: bool = True,
+    parted: bool = False,
 ) -> list[Plan]:
     """Return all ways that are compared, the cheapest first.
 
     Law: each of them is ``Proved``; the first is ``plan(...)``.
 
-    The arguments and errors are those of ``plan``.
+    With ``parted``, they are instead those that store and load one part of the tile
+    after another within warps; there may be none. The other arguments and the errors
+    are those of ``plan``.
     """
     if element_bits not in ELEMENT_BITS:
         raise OutOfRangeError(
@@ -305,6 +309,8 @@ def plans(
     limit = goal.conversion_bytes if shared_bytes is None else shared_bytes
     source = nearest_source(here, there)
     if _registers_only(source):
+        if parted:
+            return []
         renamed = () if here == there else (Registers(source),)
         return [
             Plan(
@@ -320,12 +326,16 @@ def plans(
     drop, near = without_copies(here)
     repeat, far = with_copies(there)
     full = _within_warps(near, far)
-    found = list(shared_plans(near, far, element_bits, goal, limit))
-    if full is None:
-        found += exchange_plans(near, far, element_bits, goal, limit)
+    found: list[SharedPlan] = []
+    if parted:
+        found += parted_plans(near, far, element_bits, goal)
     else:
-        for steps in warp_plans(full, element_bits):
-            found.append(SharedPlan(steps, None, 0))
+        found += shared_plans(near, far, element_bits, goal, limit)
+        if full is None:
+            found += exchange_plans(near, far, element_bits, goal, limit)
+        else:
+            for steps in warp_plans(full, element_bits):
+                found.append(SharedPlan(steps, None, 0))
     costs = [
         price(one.steps, element_bits, goal, resident_warps, packed) for one in found
     ]

@@ -7,8 +7,8 @@ Where the memory would be larger than wanted, part of the tile is stored and loa
 a time, with barriers between (``repetitions``).
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from algebra.affine import AffineLayout
 from algebra.bits import log2
@@ -59,22 +59,28 @@ def shared_plans(
         device: Target.
         limit: Memory above which the tile is cut to repetitions [bytes].
     """
-    kinds_dst = _kinds(dst, element_bits, device.loads_matrices)
-    for store in _kinds(src, element_bits, device.stores_matrices):
+    kinds_dst = kinds_of(dst.linear, element_bits, device.loads_matrices)
+    for store in kinds_of(src.linear, element_bits, device.stores_matrices):
         for load in kinds_dst:
             found = _plan(src, dst, element_bits, device, limit, (store, load))
             if found is not None:
                 yield found
 
 
-def _kinds(layout: AffineLayout, element_bits: int, matrices: bool) -> list[str]:
-    """Return the kinds of instruction that the registers and lanes allow."""
+def kinds_of(layout: LinearLayout, element_bits: int, matrices: bool) -> list[str]:
+    """Return the kinds of instruction that the registers and lanes allow.
+
+    Args:
+        layout: What is stored or loaded.
+        element_bits: Size of an element [bits].
+        matrices: Whether the target moves matrices.
+    """
     kinds = [PLAIN]
     if not matrices or element_bits > 32:
         return kinds
     for kind, transposed in ((MATRIX, False), (TRANSPOSED, True)):
         try:
-            row_access(layout.linear, element_bits, transposed=transposed)
+            row_access(layout, element_bits, transposed=transposed)
         except UnsupportedLayoutError:
             continue
         kinds.append(kind)
@@ -89,17 +95,8 @@ def _plan(
     limit: int,
     kinds: tuple[str, str],
 ) -> SharedPlan | None:
-    patterns = [
-        layout.linear
-        if kind == PLAIN
-        else row_access(
-            _shared_first(layout.linear, other.linear, _in_row(kind, element_bits)),
-            element_bits,
-            transposed=kind == TRANSPOSED,
-        )
-        for layout, other, kind in zip((src, dst), (dst, src), kinds, strict=True)
-    ]
-    swizzling = optimal_swizzle(patterns[0], patterns[1], element_bits, device.banks)
+    seen = patterns((src.linear, dst.linear), kinds, element_bits)
+    swizzling = optimal_swizzle(*seen, element_bits, device.banks)
     size = (element_bits << swizzling.memory.get_in_dim_size_log2(OFFSET)) // 8
     wanted = 0
     while size >> wanted > limit:
@@ -112,32 +109,78 @@ def _plan(
             element_bits,
             device.banks,
         )
-        store, load = (
-            side(
-                layout.linear,
-                start,
-                memory,
-                kind,
-                fact,
-                element_bits=element_bits,
-                repeats=repeats,
-                stores=stores,
-            )
-            for layout, start, kind, fact, stores in zip(
-                (src, dst),
-                (0, src.packed_offset ^ dst.packed_offset),
-                kinds,
-                swizzling.certificate.accesses,
-                (True, False),
-                strict=True,
-            )
-        )
-        if store is not None and load is not None:
-            break
+        whole = replace(swizzling, memory=memory)
+        steps = steps_through(src, dst, kinds, whole, element_bits, repeats)
+        if steps is not None:
+            return SharedPlan(steps, swizzling, size >> repeats)
         if not repeats or kinds != (PLAIN, PLAIN):
             return None
         wanted = repeats - 1  # fewer, so that words stay whole
-    size >>= repeats
+
+
+def patterns(
+    sides: Sequence[LinearLayout], kinds: Sequence[str], element_bits: int
+) -> tuple[LinearLayout, LinearLayout]:
+    """Return the access patterns of both sides, as memory sees them.
+
+    Args:
+        sides: What is stored, and what is loaded.
+        kinds: By which kind of instruction.
+        element_bits: Size of an element [bits].
+    """
+    one, other = (
+        layout
+        if kind == PLAIN
+        else row_access(
+            _shared_first(layout, opposite, _in_row(kind, element_bits)),
+            element_bits,
+            transposed=kind == TRANSPOSED,
+        )
+        for layout, opposite, kind in zip(sides, reversed(sides), kinds, strict=True)
+    )
+    return one, other
+
+
+def steps_through(
+    src: AffineLayout,
+    dst: AffineLayout,
+    kinds: tuple[str, str],
+    swizzling: Swizzling,
+    element_bits: int,
+    repeats: int,
+) -> tuple[Step, ...] | None:
+    """Return stores, barriers and loads, or None if the instructions can't.
+
+    Args:
+        src: Layout that stores.
+        dst: Layout that loads.
+        kinds: By which kinds of instruction.
+        swizzling: Memory, its top offset bits the repetitions, and what accesses take.
+        element_bits: Size of an element [bits].
+        repeats: Log2 of the repetitions [bits].
+    """
+    store, load = (
+        side(
+            layout.linear,
+            start,
+            swizzling.memory,
+            kind,
+            fact,
+            element_bits=element_bits,
+            repeats=repeats,
+            stores=stores,
+        )
+        for layout, start, kind, fact, stores in zip(
+            (src, dst),
+            (0, src.packed_offset ^ dst.packed_offset),
+            kinds,
+            swizzling.certificate.accesses,
+            (True, False),
+            strict=True,
+        )
+    )
+    if store is None or load is None:
+        return None
     silent = silent_bits(store.address)
     if silent and store.instruction.is_matrix:
         return None
@@ -153,7 +196,7 @@ def _plan(
         steps.append(Load(load.address, repetition, load.instruction))
     if load.packs:
         steps.append(Select(load.from_memory()))
-    return SharedPlan(tuple(steps), swizzling, size)
+    return tuple(steps)
 
 
 def _in_row(kind: str, element_bits: int) -> int:

@@ -98,7 +98,8 @@ def candidates(
 ) -> list[RoundTrip]:
     """Return pairs that are worth timing, the one that the cost model takes first.
 
-    After it come the cheapest of each kind (shuffles or memory, matrices or not), then
+    After it come the cheapest of each kind (shuffles or memory, matrices or not), those
+    in parts, whose accesses overlap where elements stay in their warp, then
     others, cheap ones before dear ones. Each comes by its own steps,
     and by Gluon's store and load through its memory layout, if it has one: the way
     that Triton itself takes, with half the barriers. Those that cannot be emitted, and
@@ -112,17 +113,30 @@ def candidates(
         resident_warps: As in ``plan``; the kernel's warps, as it runs alone.
         most: How many to return at most.
     """
-    both = [
-        plans(*sides, element_bits, target, resident_warps=resident_warps, packed=False)
-        for sides in ((src, dst), (dst, src))
-    ]
+
+    def ways(parted: bool) -> list[list[Plan]]:
+        return [
+            plans(
+                *sides,
+                element_bits,
+                target,
+                resident_warps=resident_warps,
+                packed=False,
+                parted=parted,
+            )
+            for sides in ((src, dst), (dst, src))
+        ]
+
+    both = ways(parted=False)
+    one, other = ways(parted=True)
+    parted = list(_same_kind(one, other))
     found: dict[str, RoundTrip] = {}
     preferred = preferred_form(both[0][0], both[1][0])
-    for there, back in islice(_ranked(*both), most):
+    for there, back in islice(_ranked(both[0], both[1], parted), most):
         for form in sorted(forms(there, back), key=preferred.__ne__):
-            one = RoundTrip(there, back, form)
+            pair = RoundTrip(there, back, form)
             try:
-                found.setdefault(one.text, one)
+                found.setdefault(pair.text, pair)
             except LayoutError:
                 continue  # Gluon has no such layouts, or the memory is too large
     return list(found.values())[:most]
@@ -136,29 +150,56 @@ def kind(plan: Plan) -> tuple[bool, ...]:
     return any(isinstance(s, Shuffle) for s in steps), bool(moved), matrices
 
 
-def _ranked(there: Sequence[Plan], back: Sequence[Plan]) -> Iterator[tuple[Plan, Plan]]:
-    """Yield pairs: the cheapest, those of one kind both ways, then all others."""
-    yield there[0], back[0]
-    seen = {(0, 0)}
-    kinds = [kind(plan) for plan in there], [kind(plan) for plan in back]
-    # both lists are sorted by cost, so the first of a kind is the cheapest
-    same = [
-        (kinds[0].index(one), kinds[1].index(one))
-        for one in dict.fromkeys(kinds[0])
-        if one in kinds[1]
-    ]
+def in_parts(plan: Plan) -> bool:
+    """Return whether a plan stores and loads one part after another, within warps."""
+    return waits(plan) == 0 and sum(isinstance(s, Load) for s in plan.steps) > 1
+
+
+def _ranked(
+    there: Sequence[Plan],
+    back: Sequence[Plan],
+    parted: Sequence[tuple[Plan, Plan]] = (),
+) -> Iterator[tuple[Plan, Plan]]:
+    """Yield pairs: the cheapest, those of one kind both ways, then all others.
+
+    Args:
+        there: Plans of one way, the cheapest first.
+        back: Those of the other way.
+        parted: Pairs in parts, which come after those of one kind.
+    """
+    first = there[0], back[0]
+    same = [pair for pair in _same_kind(there, back) if pair != first]
+    yield first
+    yield from same
+    yield from parted
     every = sorted(
         product(range(len(there)), range(len(back))),
         key=lambda pair: (sum(pair), abs(pair[0] - pair[1])),
     )
-    for i, j in (*same, *every):
-        if (i, j) not in seen:
-            seen.add((i, j))
-            yield there[i], back[j]
+    for i, j in every:
+        pair = there[i], back[j]
+        if pair != first and pair not in same:
+            yield pair
+
+
+def _same_kind(
+    there: Sequence[Plan], back: Sequence[Plan]
+) -> Iterator[tuple[Plan, Plan]]:
+    """Yield the cheapest pair of each kind that both ways have."""
+    kinds = [kind(plan) for plan in there], [kind(plan) for plan in back]
+    # both lists are sorted by cost, so the first of a kind is the cheapest
+    for one in dict.fromkeys(kinds[0]):
+        if one in kinds[1]:
+            yield there[kinds[0].index(one)], back[kinds[1].index(one)]
 
 
 def forms(there: Plan, back: Plan) -> list[str]:
-    """Return the forms in which a pair may be emitted."""
+    """Return the forms in which a pair may be emitted.
+
+    Gluon's own store and load take the whole tile, so parts only go by their own steps.
+    """
+    if in_parts(there) or in_parts(back):
+        return [own_form(there, back)]
     found = []
     sizes = there.shared_bytes, back.shared_bytes
     if max(sizes) <= STATIC_BYTES:

@@ -93,6 +93,16 @@ def named() -> Iterator[Emission]:
         found = plan(src.to_linear_layout(shape), dst.to_linear_layout(shape), bits)
         yield found.emit("hardware")
         yield found.emit("tensor", repeated=False)
+    names = {"register": 3, "lane": 5, "warp": 0}
+    near, far = (
+        LinearLayout.from_columns(names, {"dim0": 8}, columns)
+        for columns in (
+            [128, 4, 1, 64, 8, 16, 32, 2],
+            [64, 4, 8, 128, 16, 32, 1, 2],
+        )
+    )
+    for one in plans(near, far, 32, parted=True):
+        yield one.emit("tensor")
 
 
 def random(seed: int, count: int) -> list[Emission]:

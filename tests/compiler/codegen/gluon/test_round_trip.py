@@ -9,6 +9,7 @@ from compiler.codegen.gluon.round_trip import (
     RoundTrip,
     candidates,
     forms,
+    in_parts,
     kind,
     opaque_bits,
     own_form,
@@ -98,6 +99,27 @@ def test_each_kind_of_plan_is_among_the_first_candidates() -> None:
     assert len(kinds) > 1
     found = candidates(src, dst, 16, resident_warps=2, most=2 * len(kinds))
     assert {kind(one.there) for one in found} == kinds
+
+
+def test_parts_are_candidates_where_elements_stay_in_warps() -> None:
+    names = {"register": 3, "lane": 5, "warp": 0}
+    src, dst = (
+        LinearLayout.from_columns(names, {"dim0": 8}, columns)
+        for columns in (
+            [128, 4, 1, 64, 8, 16, 32, 2],
+            [64, 4, 8, 128, 16, 32, 1, 2],
+        )
+    )
+    found = candidates(src, dst, 32, resident_warps=1)
+    parts = [one for one in found if in_parts(one.there)]
+    assert parts and all(in_parts(one.back) for one in parts)
+    assert not in_parts(found[0].there)
+    for one in parts:
+        assert one.form == own_form(one.there, one.back)
+        assert "bar.sync" not in one.text
+    assert not any(
+        in_parts(one.there) for one in candidates(*across_warps(), 32, resident_warps=2)
+    )
 
 
 def test_layouts_that_gluon_lacks_run_in_hardware_form() -> None:
