@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import torch
 
-from verify.oracle.outcome import leaves, outcome, shared, slopes
+from verify.oracle.outcome import leaves, outcome, seed_generators, shared, slopes
 
 
 @dataclass
@@ -60,3 +60,12 @@ def test_gradients_lie_in_contiguous_memory_of_their_own() -> None:
     first, second = slopes([(x + y).t()], [x, y])
     assert first.is_contiguous() and second.is_contiguous()
     assert first.data_ptr() != second.data_ptr()
+
+
+@pytest.mark.parametrize("seed", [0, 7, 2**40 + 1])
+def test_generators_are_seeded_as_torch_seeds_them(seed: int) -> None:
+    torch.manual_seed(seed)
+    wanted = torch.randn(5)
+    assert not torch.equal(torch.randn(5), wanted)
+    seed_generators(seed)
+    assert torch.equal(torch.randn(5), wanted)

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from hypothesis import strategies as st
 
+from verify.oracle.outcome import outcome, seed_generators
 from verify.strategies.tensors import CONTENTS, DTYPES, TensorSpec, contiguous, tensors
 
 from .operations import CONSTANT_WRITES, EXPRESSIONS, FAMILIES, STATEMENTS
@@ -166,8 +167,6 @@ def resized(spec: TensorSpec, sizes: Mapping[int, int]) -> TensorSpec:
 
 def runs(program: Program, call: int = 0) -> bool:
     """Return whether eager mode runs a call of the program, gradients included."""
-    from verify.oracle.outcome import outcome
-
     with contextlib.suppress(Exception):
         given = program.build(call=call)
         outcome(program.function(), given, gradients=program.gradients)
@@ -218,7 +217,7 @@ def _executed(text: str, scope: Scope, target: str | None, gradients: bool) -> b
     room: dict[str, Any] = {"torch": torch, "F": torch.nn.functional, **scope.values}
     with contextlib.suppress(Exception), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        torch.manual_seed(0)  # what is drawn must not depend on what ran before
+        seed_generators(0)  # what is drawn must not depend on what ran before
         for name, made in scope.objects.items():
             exec(IMPORTS + prelude(made) + f"{name} = {made}", room)
         with torch.set_grad_enabled(gradients):
