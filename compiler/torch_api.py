@@ -7,7 +7,7 @@ import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache, partial, wraps
 from typing import Any
 
 import sympy
@@ -287,6 +287,32 @@ def fake_results_by(
     if target not in fake_impls.op_implementations_dict:
         fake_impls.register_op_impl(target)(result)
         FakeTensorMode.cache_clear()
+
+
+def fake_parts_by(
+    target: OpOverload, correct: Callable[[Sequence[Any], Any], Any]
+) -> None:
+    """Let a function correct what PyTorch's decomposition of an operator returns.
+
+    For an operator whose fake results come from its decomposition, which no rule of
+    :func:`fake_results_by` would be asked about; in this process, from now on.
+
+    Args:
+        target: The operator; one without decomposition is left alone.
+        correct: Takes the arguments and the result, returns equal values.
+    """
+    from torch._decomp import decomposition_table
+
+    plain = decomposition_table.get(target)
+    if plain is None:
+        return
+
+    @wraps(plain)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        return correct(args, plain(*args, **kwargs))
+
+    decomposition_table[target] = run
+    FakeTensorMode.cache_clear()
 
 
 def suggested_format(value: torch.Tensor) -> torch.memory_format:

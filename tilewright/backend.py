@@ -1,6 +1,7 @@
 """``torch.compile(model, backend="tilewright")``: compiler and validator, wired.
 
-The entry point ``torch_dynamo_backends`` names :func:`compile`.
+The entry point ``torch_dynamo_backends`` names :func:`compile`. Importing this module
+corrects the strides of PyTorch's fake tensors, see ``compiler.lower.eager_strides``.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -10,7 +11,10 @@ from typing import Any
 from torch import fx
 
 from compiler.frontend import Validator, collector_paused, compile_captured
+from compiler.lower.eager_strides import correct_fake_strides
 from compiler.options import Options
+
+correct_fake_strides()  # Dynamo captures the first graph before it calls the backend
 
 
 def compile(

@@ -16,7 +16,13 @@ from typing import Any
 import torch
 from torch import fx
 
-from compiler.torch_api import fake_mode, fake_results_by, is_symbolic, suggested_format
+from compiler.torch_api import (
+    fake_mode,
+    fake_parts_by,
+    fake_results_by,
+    is_symbolic,
+    suggested_format,
+)
 
 aten = torch.ops.aten
 
@@ -151,13 +157,17 @@ def _is_dense(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
 
 @cache
 def correct_fake_strides() -> None:
-    """Let fake tensors have eager mode's strides, in this process, from now on."""
+    """Let fake tensors have eager mode's strides, in this process, from now on.
+
+    Dynamo reads strides off a graph as it captures it, so this comes before it.
+    """
     for name in _POINTWISE:
         fake_results_by(_overload(name), _iterated)
     for target in (aten.pow.Scalar, aten.poisson.default):
         fake_results_by(target, _row_major)
     if hasattr(aten, "_grouped_mm"):
         fake_results_by(aten._grouped_mm.default, _padded)
+    fake_parts_by(aten.log_sigmoid_forward.default, _row_major_on_cpu)
 
 
 def correct_strides(graph: fx.GraphModule) -> None:
@@ -283,6 +293,13 @@ def _iterated(args: Sequence[Any], result: Any) -> Any:
 def _row_major(args: Sequence[Any], result: Any) -> Any:
     """Return the fake result of a kernel that looks at shapes only, symbols too."""
     return result.new_empty(tuple(result.shape))
+
+
+def _row_major_on_cpu(args: Sequence[Any], result: Any) -> Any:
+    """Return copies of the results of a kernel that looks at strides on a GPU only."""
+    if args[0].device.type != "cpu":
+        return result
+    return tuple(one.clone(memory_format=torch.contiguous_format) for one in result)
 
 
 def _padded(args: Sequence[Any], result: Any) -> Any:

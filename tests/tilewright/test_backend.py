@@ -246,6 +246,27 @@ def test_a_cache_that_cannot_be_written(tmp_path: Path, repository: Path) -> Non
     assert "FallbackWarning" not in done.stderr
 
 
+STRIDES = """
+import torch
+from torch._subclasses import FakeTensorMode
+def nested():
+    with FakeTensorMode() as mode:
+        x = torch.empty(1, 1, 2, 1).as_strided((1, 1, 2, 1), (3, 4, 1, 6))
+        y = torch.empty(8).as_strided((1, 1, 2, 1, 1), (3, 4, 1, 6, 6))
+        return torch.copysign(x, y).stride()
+before = nested()
+import tilewright.backend
+print(before != nested() == (4, 4, 2, 1, 4))
+"""
+
+
+def test_strides_are_corrected_before_the_first_graph_is_captured(
+    tmp_path: Path, repository: Path
+) -> None:
+    done = run_child(STRIDES, tmp_path, repository)
+    assert done.stdout == "True\n", done.stderr
+
+
 DELETING = """
 import sys
 import torch

@@ -27,7 +27,16 @@ def two_that_share(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
     return y, y[0]
 
 
-@pytest.mark.parametrize("function", [scattered, scattered_copy, two_that_share])
+def beside_a_write(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    y = torch.nn.functional.logsigmoid(x)  # row-major, whatever x is
+    x.mul_(2)
+    return y < -1e-4, x + 1
+
+
+FUNCTIONS = [scattered, scattered_copy, two_that_share, beside_a_write]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("gradients", [False, True], ids=["inference", "training"])
 def test_results_have_the_strides_of_capture(
     function: Function, gradients: bool
@@ -50,7 +59,7 @@ def test_results_have_the_strides_of_capture(
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("function", [scattered, scattered_copy, two_that_share])
+@pytest.mark.parametrize("function", FUNCTIONS)
 def test_results_have_them_for_symbolic_sizes(function: Function) -> None:
     torch.compiler.reset()
     compiled = torch.compile(function, backend="tilewright", dynamic=True)

@@ -151,8 +151,8 @@ def test_batch_norm_has_eager_strides(training: bool) -> None:
 
 @pytest.mark.parametrize(
     "function",
-    [lambda x: 2.0**x, torch.poisson],
-    ids=["power", "poisson"],
+    [lambda x: 2.0**x, torch.poisson, torch.nn.functional.logsigmoid],
+    ids=["power", "poisson", "logsigmoid"],
 )
 def test_what_looks_at_shapes_only_is_row_major(
     function: Callable[[torch.Tensor], torch.Tensor],
