@@ -16,6 +16,7 @@ from .frozen import compile_frozen
 from .graph import compile_graph, report_fallback
 from .identities import without_identities
 from .kernels import warm_up
+from .masks import without_idle_masks
 from .output_strides import captured_strides, restride
 from .overlap import unless_they_overlap
 from .saved import mark_given, mark_saved, report_strides
@@ -49,6 +50,7 @@ def compile_captured(
     warm_up(example_inputs)
     correct_fake_strides()
     without_identities(graph)
+    without_idle_masks(graph)
     if options.freeze:
         return compile_frozen(graph, example_inputs, options, validator)
     mutated: tuple[int, ...] = ()
