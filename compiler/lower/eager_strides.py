@@ -168,6 +168,11 @@ def correct_fake_strides() -> None:
     if hasattr(aten, "_grouped_mm"):
         fake_results_by(aten._grouped_mm.default, _padded)
     fake_parts_by(aten.log_sigmoid_forward.default, _row_major_on_cpu)
+    for target in (aten.index_fill.int_Scalar, aten.index_fill.int_Tensor):
+        fake_results_by(target, _like_first)
+        fake_parts_by(target, _like_first)  # those of symbolic sizes
+    for target in _BATCH_NORMS:
+        fake_parts_by(target, _normalised)
 
 
 def correct_strides(graph: fx.GraphModule) -> None:
@@ -300,6 +305,20 @@ def _row_major_on_cpu(args: Sequence[Any], result: Any) -> Any:
     if args[0].device.type != "cpu":
         return result
     return tuple(one.clone(memory_format=torch.contiguous_format) for one in result)
+
+
+def _like_first(args: Sequence[Any], result: Any) -> Any:
+    """Return the result of a kernel that writes into a copy of its first argument."""
+    return torch.empty_like(args[0]).copy_(result)
+
+
+def _normalised(args: Sequence[Any], result: Any) -> Any:
+    """Return the results of a batch normalisation whose first has the CPU's strides."""
+    x = args[0]
+    if x.device.type != "cpu" or not _is_static(x) or x.dim() < 2:
+        return result
+    out, *rest = result
+    return (out.clone(memory_format=_normalised_format(x)), *rest)
 
 
 def _padded(args: Sequence[Any], result: Any) -> Any:

@@ -29,8 +29,9 @@ def two_that_share(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
 
 def beside_a_write(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
     y = torch.nn.functional.logsigmoid(x)  # row-major, whatever x is
+    z = torch.index_fill(x.expand(2, *x.shape), -1, torch.tensor([0]), 3)
     x.mul_(2)
-    return y < -1e-4, x + 1
+    return y < -1e-4, z, x + 1
 
 
 FUNCTIONS = [scattered, scattered_copy, two_that_share, beside_a_write]

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch._subclasses import FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from compiler.lower import decompositions
@@ -161,6 +162,37 @@ def test_what_looks_at_shapes_only_is_row_major(
     x = strided((2, 3), (1, 2))
     (node,) = make_fx(function, tracing_mode="fake")(x).graph.find_nodes(op="output")
     assert node.args[0].meta["val"].stride() == function(x).stride() == (3, 1)
+
+
+ZEROS, ONES = torch.zeros(4), torch.ones(4)
+PLACES = torch.tensor([0, 0])
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: torch.index_fill(x, 0, PLACES, 3),
+        lambda x: torch.index_fill(x, -1, PLACES, ONES[0]),
+        lambda x: torch.nn.functional.batch_norm(x, ZEROS, ONES),
+        lambda x: torch.nn.functional.batch_norm(x, None, None, training=True),
+    ],
+    ids=["number", "tensor", "inference", "training"],
+)
+def test_captured_calls_have_eager_strides(
+    function: Callable[[torch.Tensor], torch.Tensor],
+) -> None:
+    correct_fake_strides()
+    for layout in (
+        ((1, 4, 1, 3), (24, 2, 1, 8)),
+        ((2, 4, 2, 3, 2), (96, 1, 6, 2, 24)),
+        ((2, 4, 2, 2), (128, 1, 32, 4)),
+        ((3, 4, 5), (1, 3, 12)),
+        ((3, 4, 5), (0, 1, 4)),
+    ):
+        x = strided(*layout)
+        with FakeTensorMode(allow_non_fake_inputs=True) as mode:
+            found = function(mode.from_tensor(x))
+        assert same(function(x), found.stride()), layout
 
 
 def test_rows_of_grouped_products_are_padded() -> None:
