@@ -45,7 +45,7 @@ from compiler.codegen.gluon.plan_block import STATIC_BYTES
 from compiler.codegen.gluon.probe import ROUND_TRIPS, place_probe, round_trips
 from compiler.codegen.gluon.round_trip import RoundTrip, candidates, opaque_bits
 from compiler.codegen.gluon.tensor_conversion import row_major
-from compiler.codegen.gluon.tuning import LAUNCHES, Loop, choice
+from compiler.codegen.gluon.tuning import FEWEST_ROUNDS, LAUNCHES, Loop, choice
 from compiler.convert import plans
 from compiler.convert.hardware import hardware_of
 from compiler.convert.limit import least_cycles
@@ -300,7 +300,7 @@ def speed(case: Case, row: dict[str, Any], repeats: int) -> None:
     if row["chosen"] and row["candidates"][0]["us"]:
         texts["model"] = found[0].text
     loops = {name: loop(case, text) for name, text in texts.items()}
-    compiled = {name: one.run(3) for name, one in loops.items()}
+    compiled = {name: one.run(FEWEST_ROUNDS) for name, one in loops.items()}
     row["least_slots"] = sum(
         least_cycles(*sides, case.element_bits)
         for sides in ((case.src, case.dst), (case.dst, case.src))
@@ -312,6 +312,7 @@ def speed(case: Case, row: dict[str, Any], repeats: int) -> None:
     for _ in range(repeats):
         for name, one in loops.items():
             times[name].append(one.microseconds(rounds[name]) * CONVERSIONS)
+    row["rounds"] = rounds
     row["us"] = {n: round(statistics.median(t), 3) for n, t in times.items()}
     row["least_us"] = {n: round(min(t), 3) for n, t in times.items()}
     row["at_limit"] = row["slots"][TRITON] <= row["least_slots"]

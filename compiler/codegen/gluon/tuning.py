@@ -21,10 +21,11 @@ from .round_trip import MOST_PAIRS, RoundTrip, candidates
 POISON = -86
 LAUNCH_MICROSECONDS = 1000.0
 """How long a launch should take, so that what starts it does not count."""
-FEWEST_ROUNDS = 32
-MOST_ROUNDS = 1 << 16
 AHEAD = 4
 """A launch goes before each timed one, by so much shorter."""
+FEWEST_ROUNDS = 16 * AHEAD
+"""Numbers of rounds are multiples of it: Triton compiles multiples of 16 apart."""
+MOST_ROUNDS = 1 << 16
 LAUNCHES = 5
 CLEARLY = 0.99
 
@@ -90,19 +91,20 @@ class Loop:
         import torch
 
         self.target.fill_(POISON)
-        self.run(3)
+        self.run(FEWEST_ROUNDS)
         torch.cuda.synchronize()
         return bool(torch.equal(self.target, self.source))
 
     def microseconds(self, rounds: int) -> float:
         """Return the time of one conversion in one launch of so many rounds [us].
 
+        Rounds are a multiple of ``FEWEST_ROUNDS``, and the kernel is compiled.
         A short launch goes before, so that the device has no time to wait for the host.
         """
         import torch
 
         start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        self.run(max(1, rounds // AHEAD))
+        self.run(rounds // AHEAD)
         start.record()
         self.run(rounds)
         end.record()
@@ -110,15 +112,20 @@ class Loop:
         return float(start.elapsed_time(end)) * 1000 / (2 * ROUND_TRIPS * rounds)
 
     def rounds(self) -> int:
-        """Return how many rounds fill a launch that is long enough to time."""
+        """Return how many rounds fill a launch that is long enough to time.
+
+        The shortest of some launches counts: what the host does slows single ones.
+        """
         rounds = FEWEST_ROUNDS
+        self.run(rounds)
         while rounds < MOST_ROUNDS:
-            taken = self.microseconds(rounds) * 2 * ROUND_TRIPS * rounds
+            least = min(self.microseconds(rounds) for _ in range(LAUNCHES))
+            taken = least * 2 * ROUND_TRIPS * rounds
             if taken > LAUNCH_MICROSECONDS / 2:
                 break
-            more = LAUNCH_MICROSECONDS / max(taken, 1.0)
-            rounds = min(MOST_ROUNDS, int(rounds * min(more, 16.0)))
-        return rounds
+            more = min(LAUNCH_MICROSECONDS / max(taken, 1.0), 16.0)
+            rounds = int(rounds * more) // FEWEST_ROUNDS * FEWEST_ROUNDS
+        return min(rounds, MOST_ROUNDS)
 
 
 def microseconds_on_device(pair: RoundTrip) -> float:

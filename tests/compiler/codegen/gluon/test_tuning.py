@@ -3,8 +3,18 @@ from pathlib import Path
 import pytest
 
 from algebra import LinearLayout, OutOfRangeError, UnsupportedLayoutError
+from compiler.codegen.gluon.probe import ROUND_TRIPS
 from compiler.codegen.gluon.round_trip import RoundTrip, candidates
-from compiler.codegen.gluon.tuning import WrongResultError, choice, fastest
+from compiler.codegen.gluon.tuning import (
+    AHEAD,
+    FEWEST_ROUNDS,
+    LAUNCH_MICROSECONDS,
+    MOST_ROUNDS,
+    Loop,
+    WrongResultError,
+    choice,
+    fastest,
+)
 
 NAMES = {"register": 2, "lane": 5, "warp": 1}
 LANES = [4, 8, 16, 32, 64]
@@ -90,3 +100,36 @@ def test_timing_on_a_gpu() -> None:
         pytest.skip("needs a GPU")
     found = fastest(SRC, DST, 16)
     assert all(time is None or time > 0 for time in found.microseconds)
+
+
+@pytest.mark.parametrize("conversion", [0.01, 0.1, 1.0, 50.0])
+def test_launches_last_long_enough_whatever_the_first_one_took(
+    conversion: float,
+) -> None:
+    compiled: set[bool] = set()
+
+    class Clock(Loop):
+        """A device whose first launch of a kernel compiles it."""
+
+        stalls = 0.0
+
+        def __init__(self) -> None:
+            pass
+
+        def run(self, rounds: int) -> None:
+            kind = rounds % 16 == 0
+            self.stalls = 0.0 if kind in compiled else 1e5
+            compiled.add(kind)
+
+        def microseconds(self, rounds: int) -> float:
+            self.run(rounds // AHEAD)
+            self.run(rounds)
+            conversions = 2 * ROUND_TRIPS * rounds
+            return conversion + (5.0 + self.stalls) / conversions
+
+    rounds = Clock().rounds()
+    assert compiled == {True}  # nothing is compiled for other numbers
+    assert rounds % FEWEST_ROUNDS == 0
+    assert rounds == MOST_ROUNDS or (
+        2 * ROUND_TRIPS * rounds * conversion > LAUNCH_MICROSECONDS / 2 - 5
+    )
