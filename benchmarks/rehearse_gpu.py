@@ -238,7 +238,16 @@ def _random_graphs(script: Any) -> None:
     script.launch = answering
 
 
+def _product_alignment(script: Any) -> None:
+    """Make products small."""
+    script.SIZES = {
+        name: tuple(128 + extent % 8 for extent in sizes)
+        for name, sizes in script.SIZES.items()
+    }
+
+
 SCRIPTS = {
+    "product_alignment_gpu": _product_alignment,
     "random_graphs_gpu": _random_graphs,
     "assign_gpu": _assign,
     "mixed_precision_gpu": _mixed_precision,

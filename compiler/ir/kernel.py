@@ -143,6 +143,8 @@ class Schedule:
         notes: Reasons of the scheduler, for the trace.
         least: Symbol -> the least that it can be.
         strides: Of the outputs that may have any [elements].
+        parts: Result of a product of matrices that runs in parts -> rows, columns and
+            terms of the sums that its largest part has [elements].
     """
 
     inputs: tuple[Buffer | Expression, ...]
@@ -151,3 +153,4 @@ class Schedule:
     notes: tuple[str, ...] = ()
     least: dict[Expression, int] = field(default_factory=dict)
     strides: dict[str, tuple[Expression, ...]] = field(default_factory=dict)
+    parts: dict[str, tuple[int, int, int]] = field(default_factory=dict)

@@ -25,6 +25,7 @@ from compiler.ir.node import Alias, Buffer, Extern, Reference
 from . import extern
 from .built import Built
 from .cpp import raise_status
+from .split import split_product
 
 _SERIAL = count()
 
@@ -358,12 +359,14 @@ class _Writer:
         call = self._global(_target_name(target), extern.quick(target), recipe)
         arguments = [self.argument(value) for value in step.args]
         arguments += [f"{k}={self.argument(v)}" for k, v in step.kwargs.items()]
-        made = _with_gaps(step)
+        parts = self._parts(step)
+        made = step.outputs[0] if parts else _with_gaps(step)
         if made is not None:
             shape, strides = map(self._tuple, (made.shape, made.strides or ()))
-            name, into = self._name(made.name), self._runtime("into")
+            name = self._name(made.name)
+            write = self._runtime("split_product" if parts else "into")
             self._line(f"{name} = {self._empty(made, shape, strides)}")
-            self._line(f"{into}({', '.join([call, name, *arguments])})")
+            self._line(f"{write}({', '.join([call, name, *parts, *arguments])})")
             self.arrays[made.name] = made
             return
         text = f"{call}({', '.join(arguments)})"
@@ -383,6 +386,12 @@ class _Writer:
             if buffer is not None:
                 self.arrays[buffer.name] = buffer
                 self._settle(step, buffer)
+
+    def _parts(self, step: Extern) -> list[str]:
+        """Return the largest part of a product that runs in parts, as an argument."""
+        made = step.outputs[0] if step.outputs else None
+        parts = None if made is None else self.schedule.parts.get(made.name)
+        return [] if parts is None else [str(parts)]
 
     def _settle(self, step: Extern, buffer: Buffer) -> None:
         if buffer.strides is None or step.target in extern.DENSE:
@@ -470,6 +479,7 @@ RUNTIME: dict[str, Callable[..., Any]] = {
     "reinterpret_tensor": torch_api.reinterpret_tensor,
     "settled": extern.settled,
     "several": extern.several,
+    "split_product": split_product,
 }
 """Functions of the runtime that a wrapper's text may call."""
 

@@ -2,17 +2,17 @@
 
 Half-precision products run at a fraction of their speed where the step between rows of
 a factor or of the result is no multiple of 16 bytes, as with a vocabulary of 50257. The
-extents may be what they are: only the step is rounded up, so no element moves twice.
-Arrays that nobody but kernels, products and their own views read get such strides for
-nothing. Others are copied, where the product gains more time than the copy takes.
+extents may be what they are: only the step is rounded up, so no element moves twice,
+and odd extents are dealt with by :mod:`~compiler.schedule.products`. Arrays that nobody
+but kernels, products and their own views read get such strides for nothing. Others are
+copied, where the product gains more time than the copy takes.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from compiler.cost.product import LIBRARY, Library
 from compiler.ir.expression import Expression
-from compiler.ir.index import constant_value, index
+from compiler.ir.index import index
 from compiler.ir.node import (
     Alias,
     Buffer,
@@ -21,77 +21,15 @@ from compiler.ir.node import (
     Node,
     Program,
     Reduce,
-    Reference,
     Scan,
     Scatter,
     written,
 )
 
 from .arrays import loaded, mutated, reads, referring
+from .products import FACTORS, Product, products, seconds
 from .rows import ALIGNMENT, Layout, layout_of, rounded
 from .views import with_views
-
-FACTORS: Mapping[str, tuple[int, int]] = {
-    "aten.mm.default": (0, 1),
-    "aten.addmm.default": (1, 2),
-    "aten.bmm.default": (0, 1),
-    "aten.baddbmm.default": (1, 2),
-}
-"""Operator -> numbers of the arguments that are multiplied."""
-
-HALF = ("float16", "bfloat16")
-
-
-@dataclass(frozen=True, slots=True)
-class Product:
-    """A call of the library's product of matrices.
-
-    Attributes:
-        call: The node.
-        factors: Names of the two arrays that are multiplied.
-        result: What it returns.
-        operations: Multiplications and additions [operations].
-        bias: Whether it adds a row, which the library does on the way only where the
-            result has no gaps.
-    """
-
-    call: Extern
-    factors: tuple[str, str]
-    result: Buffer
-    operations: int
-    bias: bool
-
-    @property
-    def arrays(self) -> tuple[str, ...]:
-        """Names of all matrices."""
-        return (*self.factors, self.result.name)
-
-
-def products(program: Program, device: str = "cuda") -> list[Product]:
-    """Return the half-precision products of known sizes on a device."""
-    buffers = program.buffers()
-    found = []
-    for node in program.nodes:
-        if not isinstance(node, Extern) or str(node.target) not in FACTORS:
-            continue
-        result = node.outputs[0]
-        numbers = FACTORS[str(node.target)]
-        names = [a.name for n in numbers if isinstance(a := node.args[n], Reference)]
-        if result is None or len(names) != 2 or not result.device.startswith(device):
-            continue
-        arrays = [*(buffers[name] for name in names), result]
-        sizes = [constant_value(e) for array in arrays for e in array.shape]
-        if any(array.dtype not in HALF for array in arrays) or None in sizes:
-            continue
-        operations = 2
-        for extent in (*result.shape, arrays[0].shape[-1]):
-            operations *= constant_value(extent) or 0
-        first = node.args[0]
-        added = numbers[0] == 1 and isinstance(first, Reference)
-        bias = added and len(buffers[first.name].shape) == 1
-        factors = (names[0], names[1])
-        found.append(Product(node, factors, result, operations, bias))
-    return found
 
 
 def with_padded_rows(
@@ -222,25 +160,28 @@ class _Padding:
 
     def _decide(self, product: Product) -> bool:
         """Copy what keeps a product slow, if that pays; return whether it is fast."""
-        slow, seconds = ALIGNMENT, 0.0
+        before: list[Layout] = []
         chosen: list[str] = []
+        copying = 0.0
         for name in product.arrays:
             layout = self._seen(name)
             if layout is None or not layout.is_matrix:
                 return False
+            before.append(layout)
             if layout.alignment == ALIGNMENT:
                 continue
-            slow = min(slow, layout.alignment)
             spreads = bool(self._wider(name))
             if not spreads and (self._root(name) in self.changed or _has_odd(layout)):
                 return False
             passes = (not spreads) + (self._root(name) in self.biased)
             moved = 2 * layout.size * layout.elements * passes
-            seconds += self.library.copying(moved)
+            copying += self.library.copying(moved)
             chosen.append(name)
-        gain = self.library.seconds(product.operations, slow)
-        gain -= self.library.seconds(product.operations, ALIGNMENT)
-        if chosen and gain <= seconds:
+        after = [m if m.alignment == ALIGNMENT else m.padded() for m in before]
+        dtype = product.result.dtype
+        gain = seconds(before, dtype, self.library)
+        gain -= seconds(after, dtype, self.library)
+        if chosen and gain <= copying:
             return False
         for name in chosen:
             if not self._spread(name):

@@ -15,6 +15,7 @@ from .inline import inlined
 from .long_scans import with_long_scans
 from .memory import planned
 from .padded import with_padded_rows
+from .products import product_parts
 from .reductions import with_fit_reductions
 from .scatters import with_bases_copied, with_temporaries
 from .siblings import with_siblings
@@ -69,6 +70,7 @@ def schedule(
     outputs = [name for name in program.outputs if isinstance(name, str)]
     plan = planned(steps, buffers, inputs, outputs)
     notes += plan.notes
+    parts = product_parts(program.inputs, plan.steps, notes)
     notes.append(f"peak memory: {plan.peak} bytes, of {plan.total} bytes made")
     strides = {n: found for n in program.free if (found := buffers[n].strides)}
     return Schedule(
@@ -78,6 +80,7 @@ def schedule(
         tuple(notes),
         dict(program.least),
         strides,
+        parts,
     )
 
 

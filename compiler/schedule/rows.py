@@ -8,7 +8,7 @@ from compiler.ir.node import Buffer
 from .work import BYTES
 
 ALIGNMENT = 16
-"""What the library's fast products want of addresses and steps [bytes]."""
+"""What the library's fast products want of addresses, steps and extents [bytes]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,3 +116,8 @@ def rounded(step: int, size: int) -> int:
     """Return a step rounded up to what is aligned [elements]."""
     lot = ALIGNMENT // size
     return -(-step // lot) * lot
+
+
+def aligned(extent: int, size: int) -> int:
+    """Return an extent rounded down to what is aligned [elements]."""
+    return extent - extent % (ALIGNMENT // size)

@@ -252,3 +252,20 @@ def test_a_wrapper_is_made_again_from_its_recipes() -> None:
     gone = {word: ("extern", "aten.no_such.default") for word in made.recipes}
     with pytest.raises(AttributeError):
         rewrap(made.source, made.launches, gone, made.origins, made.kernels)
+
+
+def test_a_product_in_parts_is_written_in_place() -> None:
+    x, w = array("x", (9, 17)), array("w", (17, 11))
+    made = array("y", (9, 11), (16, 1))
+    step = Extern((made,), aten.mm.default, (Reference("x"), Reference("w")), {})
+    parts = {"y": (8, 8, 16)}
+    given = wrapped(Schedule((x, w), (step,), ("y",), parts=parts))
+    assert "split_product(aten_mm, y, (8, 8, 16), x, w)" in given.source
+    assert given.recipes["split_product"] == ("runtime", "split_product")
+    again = rewrap(given.source, 0, given.recipes, {}, {})
+    values = torch.arange(153.0).view(9, 17), torch.arange(187.0).view(17, 11)
+    for wrapper in (given, again):
+        (found,) = wrapper.run([*values])
+        assert found.stride() == (16, 1) and torch.equal(found, values[0] @ values[1])
+    whole = wrapped(Schedule((x, w), (step,), ("y",)))
+    assert "into(aten_mm, y, x, w)" in whole.source

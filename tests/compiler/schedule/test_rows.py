@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from compiler.ir.index import index, symbol
 from compiler.ir.node import Buffer
-from compiler.schedule.rows import ALIGNMENT, Layout, layout_of, rounded
+from compiler.schedule.rows import ALIGNMENT, Layout, aligned, layout_of, rounded
 
 
 @given(
@@ -47,6 +47,8 @@ def test_steps_are_rounded_up_to_what_is_aligned(step: int, size: int) -> None:
     found = rounded(step, size)
     assert found >= step and found * size % ALIGNMENT == 0
     assert (found - step) * size < ALIGNMENT
+    below = aligned(step, size)
+    assert found - below in (0, ALIGNMENT // size) and below <= step
 
 
 @given(st.permutations(range(3)), st.tuples(*[st.integers(2, 40)] * 3))
