@@ -213,7 +213,7 @@ REDUCTIONS = {
     "trace": "torch.trace({m})",
     "sum_dtype": "{d1}.sum({dim}, dtype=torch.float64)",
     "nansum": "torch.nansum({f1}, {dim})",
-    "median": "{full1}.median({dim})[0]",
+    "median": "{apart}.median({dim})[0]",
     "cummin": "torch.cummin({full1}, {dim})[0]",
     "argsort": "torch.argsort({d1}, {dim}, stable=True)",
     "kthvalue": "torch.kthvalue({full1}, 1, {dim})[0]",
@@ -311,9 +311,9 @@ SHAPING = {
     "conv2d": "F.conv2d({image}, {it}[:1, :, :2, :2], padding=1)",
     "conv1d": "F.conv1d({signal}, {it}[:2, :, :1])",
     "conv_transpose": "F.conv_transpose2d({image}, {it}[0][:, None, :1, :1])",
-    "attention": "F.scaled_dot_product_attention({image}, {it}, {it})",
+    "attention": "F.scaled_dot_product_attention({rows4}, {it}, {it})",
     "attention_causal": (
-        "F.scaled_dot_product_attention({image}, {it}, {it}, is_causal=True)"
+        "F.scaled_dot_product_attention({rows4}, {it}, {it}, is_causal=True)"
     ),
     "einsum": "torch.einsum('ij,kj->ik', {m}, {it})",
     "tensordot": "torch.tensordot({m}, {it}, dims=([1], [1]))",

@@ -113,6 +113,25 @@ def _is_integer(value: torch.Tensor) -> bool:
     return not value.is_floating_point() and value.dtype != torch.bool
 
 
+def _lies_apart(value: torch.Tensor) -> bool:
+    """Return whether a tensor repeats no dim.
+
+    On a CPU ``median`` and ``nanmedian`` along a dim of stride 0 read what lies behind
+    the memory (PyTorch 2.13): eager mode gives another result each time.
+    """
+    return all(n == 1 or s for n, s in zip(value.shape, value.stride(), strict=True))
+
+
+def _has_whole_rows(value: torch.Tensor) -> bool:
+    """Return whether no row begins within the one before it, as windows do.
+
+    On a CPU attention over such rows reads memory that nothing has written (PyTorch
+    2.13): eager mode gives another result each time.
+    """
+    *_, step, inner = value.stride()
+    return inner != 1 or step == 0 or step >= value.shape[-1]
+
+
 TENSORS: dict[str, Callable[[torch.Tensor], bool]] = {
     "t": lambda v: True,
     "f": lambda v: v.is_floating_point(),
@@ -128,6 +147,10 @@ TENSORS: dict[str, Callable[[torch.Tensor], bool]] = {
     "m": lambda v: v.dim() == 2 and v.is_floating_point(),
     "image": lambda v: v.dim() == 4 and v.is_floating_point() and v.numel() > 0,
     "full": lambda v: v.numel() > 0,
+    "apart": lambda v: v.dim() >= 1 and v.numel() > 0 and _lies_apart(v),
+    "rows4": lambda v: (
+        v.dim() == 4 and v.is_floating_point() and v.numel() > 0 and _has_whole_rows(v)
+    ),
     "few": lambda v: v.dim() >= 1 and 0 < v.shape[0] <= 5 and v.dtype != torch.bool,
     "b3": lambda v: v.dim() == 3 and v.is_floating_point(),
     "signal": lambda v: v.dim() == 3 and v.is_floating_point() and v.numel() > 0,

@@ -4,7 +4,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verify.strategies.programs.scope import HOLES, Scope, tensor_holes
+from verify.strategies.programs.scope import HOLES, TENSORS, Scope, tensor_holes
 
 
 @given(st.data())
@@ -35,6 +35,15 @@ def test_every_hole_beside_a_tensor_makes_a_valid_expression(
         assert text is not None
         result = eval(text, {"torch": torch, "x": x})
         assert isinstance(result, torch.Tensor)
+
+
+def test_operands_that_eager_mode_reads_beyond_are_not_chosen() -> None:
+    image = torch.zeros(2, 2, 3, 4)
+    windows = torch.zeros(64).as_strided((2, 2, 3, 4), (0, 1, 2, 1))
+    repeated = image[:, :, :1].expand(2, 2, 3, 4)
+    values = (image, image.mT, windows, repeated)
+    assert [TENSORS["apart"](value) for value in values] == [True, True, False, False]
+    assert [TENSORS["rows4"](value) for value in values] == [True, True, False, True]
 
 
 def test_nothing_fits_is_told() -> None:
