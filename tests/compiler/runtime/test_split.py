@@ -41,8 +41,8 @@ def matrix(
     if turned:
         return matrix((*batch, columns, rows), False, dtype, more).transpose(-1, -2)
     wide = torch.full((*batch, rows, columns + -columns % 8), POISON, dtype=dtype)
-    values = torch.randn((*batch, rows, columns), generator=more)
-    wide[..., :columns] = values.to(dtype)
+    values = torch.randn((*batch, rows, columns), generator=more, device="cpu")
+    wide[..., :columns] = values.to(wide)
     return wide[..., :columns]
 
 
@@ -61,7 +61,9 @@ def case_of(
     storage = torch.full((*front, m + 1, n + -n % 8 + 8), POISON, dtype=dtype)
     made = storage[..., :m, :n]
     shapes = {"row": (n,), "matrix": (m, n), "column": (m, 1), "one": (1, n)}
-    added = (torch.randn(shapes[bias], generator=more).to(dtype),) if bias else ()
+    added: tuple[torch.Tensor, ...] = ()
+    if bias:
+        added = (torch.randn(shapes[bias], generator=more, device="cpu").to(made),)
     call: Callable[..., torch.Tensor]
     if batch:
         call = torch.baddbmm if bias else torch.bmm
@@ -130,6 +132,18 @@ def test_one_odd_extent(
     for dtype, bias in itertools.product(DTYPES, ("row", "matrix")):
         case = case_of(extents, turned, dtype, bias=bias)
         assert is_right(case, split_product, parts_of(extents), 0.5, 3.0)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize("turned", [*itertools.product((False, True), repeat=2)])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_on_a_gpu(dtype: torch.dtype, turned: tuple[bool, bool]) -> None:
+    with torch.device("cuda"):
+        for batch, bias in itertools.product((0, 3), ("", "row", "matrix")):
+            for extents in ((65, 64, 64), (64, 65, 64), (64, 64, 65), (71, 77, 79)):
+                case = case_of(extents, turned, dtype, batch, bias)
+                assert is_right(case, split_product, parts_of(extents))
 
 
 @pytest.mark.parametrize("extents", [(0, 9, 9), (9, 0, 9), (9, 9, 0)])
