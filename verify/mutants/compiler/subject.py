@@ -17,6 +17,7 @@ from torch import fx
 
 from compiler.errors import FallbackWarning
 from compiler.frontend import compile_captured
+from compiler.lower.eager_strides import correct_fake_strides
 from compiler.options import Options
 from compiler.torch_api import unseen
 from verify.obligations import Obligations
@@ -27,6 +28,8 @@ from .fusion import FUSION_FAULTS
 from .indices import INDEX_FAULTS
 from .reductions import REDUCTION_FAULTS
 from .small import Watched, small, smaller_tiles
+
+correct_fake_strides()  # before the first graph is captured, as the real backend
 
 COMPILER_FAULTS = (*REDUCTION_FAULTS, *INDEX_FAULTS, *FUSION_FAULTS)
 """Faults of the fusing compiler: kinds 24 to 47."""
