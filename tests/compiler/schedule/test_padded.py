@@ -158,6 +158,27 @@ def test_what_stays_as_it_is() -> None:
     assert found.operations == 2 * M * K * N and not found.bias
 
 
+def test_the_products_of_an_odd_vocabulary_run_in_parts() -> None:
+    """Forward, and backward from a gradient that comes from outside."""
+    nodes = (
+        product("q", "x", "w", M, N),
+        turned("t", "g", N, M),
+        product("to_weight", "t", "x", N, K),
+        product("to_input", "g", "v", M, K),
+    )
+    outputs = ("q", "to_weight", "to_input")
+    plan = pipeline.schedule(program(*nodes, outputs=outputs))
+    assert plan.parts == {
+        "q_padded": (M, 50256, K),
+        "to_weight": (50256, K, M),
+        "to_input": (M, K, 50256),
+    }
+    calls = [step for step in plan.steps if isinstance(step, Extern)]
+    assert len(calls) == 3
+    factors = [arg.name for call in calls for arg in call.args]
+    assert not {"w", "g", "t"} & set(factors)  # those have odd rows
+
+
 class Eager(Library):
     """A library that does the narrow parts of a product in no time."""
 
