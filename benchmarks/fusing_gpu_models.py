@@ -24,6 +24,7 @@ from benchmarks.fusing_gpu import (
     tensors_of,
     yield_rows,
 )
+from benchmarks.kernel_times import kernels, shares
 from benchmarks.training_models import fill_zeros
 
 _BERT: dict[str, Any] = {}
@@ -126,6 +127,9 @@ def measure(name: str, ways: list[str], rounds: int) -> dict[str, Any]:
     with torch.autocast("cuda", torch.bfloat16):
         for key, value in alternate(calls, rounds, 2).items():
             row[f"{key}_ms"] = value * 1e3
+        if "tilewright" in calls:
+            with torch.no_grad():
+                row["tilewright_time"] = shares(kernels(calls["tilewright"], 1))
     return row
 
 

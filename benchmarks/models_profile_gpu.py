@@ -12,30 +12,9 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import torch
-from torch.profiler import ProfilerActivity, profile
 
 from benchmarks.fusing_gpu_models import MODELS, batch_of, compiled_way, model_of
-
-
-def kernels(call: Any, calls: int) -> list[dict[str, Any]]:
-    """Return the kernels of a call: name, launches, time [us], the longest first."""
-    for _ in range(3):
-        call()
-    torch.cuda.synchronize()
-    with profile(activities=[ProfilerActivity.CUDA, ProfilerActivity.CPU]) as seen:
-        for _ in range(calls):
-            call()
-        torch.cuda.synchronize()
-    rows = [
-        {
-            "name": event.key[:160],
-            "launches": event.count / calls,
-            "us": event.self_device_time_total / calls,
-        }
-        for event in seen.key_averages()
-        if str(event.device_type).endswith("CUDA")
-    ]
-    return sorted(rows, key=lambda row: -row["us"])
+from benchmarks.kernel_times import kernels, shares
 
 
 def inference(name: str, way: str) -> Any:
@@ -68,6 +47,7 @@ def main() -> int:
             found[f"{name} {way}"] = rows
             options.out.write_text(json.dumps(found, indent=1))
             total = sum(row["us"] for row in rows)
+            print(json.dumps(shares(rows))[:200])
             print(f"{name} {way}: {total:.0f} us", flush=True)
             for row in rows[:12]:
                 print(f"  {row['us']:8.1f} us {row['launches']:5.1f} {row['name']}")

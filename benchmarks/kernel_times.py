@@ -1,0 +1,53 @@
+"""Kernels that a call runs on a GPU, by name and by who made them."""
+
+import re
+from typing import Any
+
+import torch
+from torch.profiler import ProfilerActivity, profile
+
+LIBRARY = re.compile(
+    r"nvjet|cutlass|gemm|gemv|splitK|cudnn|conv|flash|fmha|xmma|sm[89]0_"
+)
+"""What the kernels of products, convolutions and attention are called."""
+
+OPERATORS = re.compile(r"at::|at_cuda|cub::|thrust|Memcpy|Memset|nccl")
+"""What PyTorch's other kernels are called; all that is neither was generated."""
+
+
+def shares(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return which part of the time is whose, and the other operators' kernels.
+
+    Args:
+        rows: As :func:`kernels` gives them.
+    """
+    total = sum(row["us"] for row in rows) or 1.0
+    found = {"generated": 0.0, "library": 0.0, "other": 0.0}
+    for row in rows:
+        name = str(row["name"])
+        library, other = LIBRARY.search(name), OPERATORS.search(name)
+        kind = "library" if library else "other" if other else "generated"
+        row["kind"] = kind
+        found[kind] += row["us"] / total
+    return {**found, "others": [row for row in rows if row["kind"] == "other"][:8]}
+
+
+def kernels(call: Any, calls: int) -> list[dict[str, Any]]:
+    """Return the kernels of a call: name, launches, time [us], the longest first."""
+    for _ in range(3):
+        call()
+    torch.cuda.synchronize()
+    with profile(activities=[ProfilerActivity.CUDA, ProfilerActivity.CPU]) as seen:
+        for _ in range(calls):
+            call()
+        torch.cuda.synchronize()
+    rows = [
+        {
+            "name": event.key[:160],
+            "launches": event.count / calls,
+            "us": event.self_device_time_total / calls,
+        }
+        for event in seen.key_averages()
+        if str(event.device_type).endswith("CUDA")
+    ]
+    return sorted(rows, key=lambda row: -row["us"])
