@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from verify.oracle.outcome import leaves, outcome, slopes
+from verify.oracle.outcome import leaves, outcome, seed_generators, slopes
 from verify.oracle.rounding import Expected, expected
 from verify.strategies.tensors import TensorSpec
 
@@ -76,7 +76,8 @@ def write(
         "",
     ]
     if not plain:
-        lines += [_without_annotations(part) for part in (leaves, outcome, slopes)]
+        parts = (leaves, seed_generators, outcome, slopes)
+        lines += [_without_annotations(part) for part in parts]
     calls = [program.inputs, *program.others]
     for number, specs in enumerate(calls):
         lines += _inputs(case, specs, number)

@@ -3,7 +3,9 @@
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -11,6 +13,7 @@ import torch
 from verify.campaign.case import Case
 from verify.campaign.process import SubjectProcess
 from verify.campaign.regression import write
+from verify.strategies.tensors import TensorSpec
 
 HERE = str(Path(__file__).parent)
 MakeCase = Callable[..., Case]
@@ -48,3 +51,14 @@ def test_the_test_file_fails_and_names_what_it_needs(
         check=False,
     )
     assert "1 passed" in done.stdout, done.stdout
+
+
+def test_a_file_with_gradients_needs_no_module_of_ours(case: MakeCase) -> None:
+    spec = TensorSpec((4,), (1,), 0, torch.float32, requires_grad=True)
+    right = case("eager", "v0 = torch.sin(x0)", spec=spec)
+    right = replace(right, program=replace(right.program, gradients=True))
+    text = write("sin", right, {"status": "mismatch"}, "none", "right: nothing")
+    assert "verify" not in text and "autograd.grad" in text
+    room: dict[str, Any] = {}
+    exec(text, room)
+    room["test_sin"]()  # eager mode has no fault
