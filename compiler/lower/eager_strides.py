@@ -193,12 +193,6 @@ def correct_strides(graph: fx.GraphModule) -> None:
             if _is_static(value) and 0 in value.stride():
                 # memory that is shown twice is not copied so, but as it looks
                 node.meta["val"] = torch.empty_like(value)
-        elif node.target in _BATCH_NORMS:
-            x = node.args[0].meta["val"]
-            if x.device.type == "cpu" and _is_static(x) and x.dim() > 1:
-                wanted = torch.empty_like(x, memory_format=_normalised_format(x))
-                out, *rest = node.meta["val"]
-                node.meta["val"] = (_restrided(out, wanted.stride()), *rest)
         after = node.meta.get("val")
         if after is not before and _layouts(after) != _layouts(before):
             changed.add(node)
@@ -315,7 +309,7 @@ def _like_first(args: Sequence[Any], result: Any) -> Any:
 def _normalised(args: Sequence[Any], result: Any) -> Any:
     """Return the results of a batch normalisation whose first has the CPU's strides."""
     x = args[0]
-    if x.device.type != "cpu" or not _is_static(x) or x.dim() < 2:
+    if x.device.type != "cpu" or x.dim() < 2:
         return result
     out, *rest = result
     return (out.clone(memory_format=_normalised_format(x)), *rest)

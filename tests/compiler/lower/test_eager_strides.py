@@ -16,6 +16,7 @@ from compiler.lower.eager_strides import (
     correct_fake_strides,
     iterated,
 )
+from compiler.torch_api import size_hint
 
 ROOM = 4096
 """Elements of the memory that each operand is a view of."""
@@ -230,6 +231,17 @@ def test_a_decomposition_gets_the_strides_of_the_whole() -> None:
     found = iterated(row_major)(x, y)
     assert found.stride() == (1, 3) and torch.equal(found, x + y)
     assert iterated(row_major)(x.contiguous(), y).stride() == (4, 1)
+
+
+@pytest.mark.parametrize("strides", [(4, 128, 1, 32), (128, 1, 32, 4)])
+def test_batch_norm_has_them_for_symbolic_sizes(strides: tuple[int, ...]) -> None:
+    correct_fake_strides()
+    norm = torch.nn.BatchNorm2d(4)
+    x = strided((2, 4, 5, 3), strides)
+    traced = make_fx(norm, tracing_mode="symbolic", _allow_non_fake_inputs=True)(x)
+    (node,) = traced.graph.find_nodes(op="output")
+    found = node.args[0].meta["val"].stride()
+    assert same(norm(x), tuple(size_hint(step) for step in found))
 
 
 def test_what_follows_a_batch_norm_has_eager_strides() -> None:
