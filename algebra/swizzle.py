@@ -64,6 +64,8 @@ def optimal_swizzle(
     element_bits: int,
     banks: int = 32,
     lane_tiles: Sequence[LaneTile | None] = (),
+    *,
+    even: bool = False,
 ) -> Swizzling:
     """Return the memory layout through which ``src`` is best converted to ``dst``.
 
@@ -76,6 +78,7 @@ def optimal_swizzle(
         element_bits: Size of an element [bits].
         banks: Number of 32-bit banks.
         lane_tiles: As in ``swizzle_for``.
+        even: As in ``swizzle_for``.
 
     Raises:
         DimMismatchError: a dim is missing, or the tensors differ.
@@ -97,7 +100,7 @@ def optimal_swizzle(
     """
     expect_layout("src", src)
     expect_layout("dst", dst)
-    return swizzle_for([src, dst], element_bits, banks, lane_tiles)
+    return swizzle_for([src, dst], element_bits, banks, lane_tiles, even=even)
 
 
 def swizzle_for(
@@ -105,6 +108,8 @@ def swizzle_for(
     element_bits: int,
     banks: int = 32,
     lane_tiles: Sequence[LaneTile | None] = (),
+    *,
+    even: bool = False,
 ) -> Swizzling:
     """Return one memory layout for any number of access patterns of a tile.
 
@@ -119,6 +124,9 @@ def swizzle_for(
         banks: Number of 32-bit banks.
         lane_tiles: For each pattern the lanes of a wavefront of its widest access, or
             None; default: the lowest lanes that fill one row of banks, for all.
+        even: Whether the vector is only of registers that all patterns share, so that
+            none has wider accesses than another: more of them, but the first word of
+            each comes earlier.
 
     Raises:
         DimMismatchError: there is no pattern, a dim is missing, the tensors differ, or
@@ -130,7 +138,7 @@ def swizzle_for(
     _check_patterns(patterns)
     _check_tiles(patterns, lane_tiles)
     lane_tiles = lane_tiles or [None] * len(patterns)
-    tile = Tile(patterns, element_bits, banks, lane_tiles)
+    tile = Tile(patterns, element_bits, banks, lane_tiles, even=even)
     best: Swizzling | None = None
     for plan in sorted(tile.plans(), key=tile.estimate):
         if best is not None and _cost(best) <= tile.estimate(plan):

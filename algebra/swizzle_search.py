@@ -57,7 +57,10 @@ class Tile:
         element_bits: int,
         banks: int,
         lane_tiles: Sequence[LaneTile | None],
+        *,
+        even: bool = False,
     ) -> None:
+        self.even = even
         self.patterns = patterns
         self.lane_tiles = lane_tiles
         self.element_bits = element_bits
@@ -113,7 +116,7 @@ class Tile:
         seen = set()
         for order in _orders(len(self.patterns)):
             low: list[int] = []
-            for start in everyone:
+            for start in everyone[:1] if self.even else everyone:
                 shared = [
                     register
                     for register in usable[order[-1]]

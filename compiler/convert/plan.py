@@ -30,7 +30,7 @@ from .nearest import nearest_source
 from .parts import parted_plans
 from .prove import prove
 from .report import describe
-from .shared_plan import SharedPlan, shared_plans
+from .shared_plan import SharedPlan, even_plans, shared_plans
 from .simulate import Ids, images, run
 from .steps import Load, Registers, Select, Step, Store
 from .warp_factors import Blocks, least_shuffles, with_full_rank, within_warp
@@ -50,6 +50,8 @@ if TYPE_CHECKING:
 ELEMENT_BITS = (8, 16, 32, 64, 128)
 WIDEST = 128
 PART = "part"
+COMPARED = "compared"
+FAMILIES = (COMPARED, "parted", "even")
 RESIDENT_WARPS = 16
 
 
@@ -164,6 +166,7 @@ class Plan:
         repeated: bool = True,
         tile: str = "",
         in_common: bool = True,
+        renamed: bool = False,
     ) -> "Emission":
         """Return a Gluon function that carries out the plan.
 
@@ -182,6 +185,8 @@ class Plan:
                 default: memory of its own.
             in_common: Whether other plans use that memory, too; then each waits for all
                 warps before it stores.
+            renamed: Whether another conversion of the kernel undoes the renaming of
+                registers that this one begins or ends with, so that it costs nothing.
 
         Triton has no elements of 128 bits: there the function takes elements of 64
         bits with a last dim ``part`` of size 2, the lowest register bit of all places.
@@ -199,7 +204,14 @@ class Plan:
                 self.element_bits // 2,
                 self.device.name,
                 shared_bytes=max(self.shared_bytes, self.device.conversion_bytes),
-            ).emit(form, name=name, repeated=repeated, tile=tile, in_common=in_common)
+            ).emit(
+                form,
+                name=name,
+                repeated=repeated,
+                tile=tile,
+                in_common=in_common,
+                renamed=renamed,
+            )
         return emit(
             self.steps,
             self.src,
@@ -211,6 +223,7 @@ class Plan:
             repeated=repeated,
             tile=tile,
             in_common=in_common,
+            renamed=renamed,
             memory=None if self.swizzling is None else self.swizzling.memory,
             banks=self.device.banks,
         )
@@ -287,16 +300,26 @@ def plans(
     shared_bytes: int | None = None,
     resident_warps: int = RESIDENT_WARPS,
     packed: bool = True,
-    parted: bool = False,
+    family: str = COMPARED,
 ) -> list[Plan]:
     """Return all ways that are compared, the cheapest first.
 
     Law: each of them is ``Proved``; the first is ``plan(...)``.
 
-    With ``parted``, they are instead those that store and load one part of the tile
-    after another within warps; there may be none. The other arguments and the errors
-    are those of ``plan``.
+    With another ``family`` they are instead those that are worth timing, too, though
+    the cost model sees no gain in them; there may be none: ``"parted"`` ones store and
+    load one part of the tile after another within warps; ``"even"`` ones store and load
+    by the vectors that both sides have in common, where one could take wider ones. The
+    other arguments are those of ``plan``.
+
+    Raises:
+        OutOfRangeError: there is no such family; or as ``plan``, as all others.
     """
+    if family not in FAMILIES:
+        raise OutOfRangeError(
+            f"family must be one of {list(FAMILIES)}, got family={family!r}",
+            family=family,
+        )
     if element_bits not in ELEMENT_BITS:
         raise OutOfRangeError(
             f"an element must have one of {list(ELEMENT_BITS)} bits, got "
@@ -309,7 +332,7 @@ def plans(
     limit = goal.conversion_bytes if shared_bytes is None else shared_bytes
     source = nearest_source(here, there)
     if _registers_only(source):
-        if parted:
+        if family != COMPARED:
             return []
         renamed = () if here == there else (Registers(source),)
         return [
@@ -327,8 +350,10 @@ def plans(
     repeat, far = with_copies(there)
     full = _within_warps(near, far)
     found: list[SharedPlan] = []
-    if parted:
+    if family == "parted":
         found += parted_plans(near, far, element_bits, goal)
+    elif family == "even":
+        found += even_plans(near, far, element_bits, goal, limit)
     else:
         found += shared_plans(near, far, element_bits, goal, limit)
         if full is None:

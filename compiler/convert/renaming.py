@@ -47,6 +47,26 @@ def renamings(
     return steps, taken, left
 
 
+def undoes(second: Renaming | None, first: Renaming | None) -> bool:
+    """Return whether a renaming gives back what another one, before it, was given.
+
+    Example:
+        >>> copied = Renaming(2, (None, 1, 0))
+        >>> undoes(Renaming(3, (2, 1)), copied), undoes(Renaming(3, (1, 2)), copied)
+        (True, False)
+        >>> undoes(None, None), undoes(None, copied)
+        (True, False)
+    """
+    if first is None or second is None:
+        return first is second
+    if second.old != len(first.sources) or len(second.sources) != first.old:
+        return False
+    return all(
+        source is not None and first.sources[source] == bit
+        for bit, source in enumerate(second.sources)
+    )
+
+
 def _renamed(
     step: Select | Registers, neighbour: Step, element_bits: int
 ) -> Renaming | None:

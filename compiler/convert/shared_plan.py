@@ -67,6 +67,38 @@ def shared_plans(
                 yield found
 
 
+def even_plans(
+    src: AffineLayout,
+    dst: AffineLayout,
+    element_bits: int,
+    device: Device,
+    limit: int,
+) -> Iterator[SharedPlan]:
+    """Yield the way by vectors that both sides have in common, if it is another one.
+
+    Where one side could move wider vectors than the other, it moves the other's: more
+    accesses, but the first word of each is there earlier, and the next store need not
+    wait for the last. Only where that takes no more wavefronts.
+
+    The arguments are those of ``shared_plans``.
+    """
+    kinds = PLAIN, PLAIN
+    sides = src.linear, dst.linear
+    wide = optimal_swizzle(*sides, element_bits, device.banks)
+    even = optimal_swizzle(*sides, element_bits, device.banks, even=True)
+    sizes = [
+        [fact.elements for fact in found.certificate.accesses] for found in (wide, even)
+    ]
+    dear = even.certificate.wavefronts > wide.certificate.wavefronts
+    # what completes a word may widen the vectors of one side after all
+    uneven = len(set(sizes[1])) > 1
+    if dear or uneven or sizes[0] == sizes[1]:
+        return
+    found = _within(src, dst, element_bits, device, limit, kinds, even)
+    if found is not None:
+        yield found
+
+
 def kinds_of(layout: LinearLayout, element_bits: int, matrices: bool) -> list[str]:
     """Return the kinds of instruction that the registers and lanes allow.
 
@@ -97,6 +129,19 @@ def _plan(
 ) -> SharedPlan | None:
     seen = patterns((src.linear, dst.linear), kinds, element_bits)
     swizzling = optimal_swizzle(*seen, element_bits, device.banks)
+    return _within(src, dst, element_bits, device, limit, kinds, swizzling)
+
+
+def _within(
+    src: AffineLayout,
+    dst: AffineLayout,
+    element_bits: int,
+    device: Device,
+    limit: int,
+    kinds: tuple[str, str],
+    swizzling: Swizzling,
+) -> SharedPlan | None:
+    """Return the way through a memory layout, in repetitions if it is too large."""
     size = (element_bits << swizzling.memory.get_in_dim_size_log2(OFFSET)) // 8
     wanted = 0
     while size >> wanted > limit:

@@ -320,3 +320,23 @@ def test_bad_arguments_name_what_was_needed() -> None:
         optimal_swizzle(good, good, 32, 32, [LaneTile((0, 1), (2, 3, 4)), None])
     with pytest.raises(OutOfRangeError, match="5 lane bits"):
         optimal_swizzle(good, good, 32, 32, [LaneTile((), (0, 5)), None])
+
+
+def test_even_vectors_are_those_in_common() -> None:
+    """Eight elements a thread against four: accesses of four, at no more wavefronts."""
+    names = {"register": 3, "lane": 5, "warp": 2}
+    src, dst = (
+        LinearLayout.from_columns(
+            {**names, "register": registers}, {"dim0": 10}, columns
+        )
+        for registers, columns in (
+            (3, [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]),
+            (3, [1, 2, 512, 4, 8, 16, 32, 64, 128, 256]),
+        )
+    )
+    wide, even = (optimal_swizzle(src, dst, 16, even=even) for even in (False, True))
+    assert [fact.elements for fact in wide.certificate.accesses] == [8, 4]
+    assert [fact.elements for fact in even.certificate.accesses] == [4, 4]
+    assert even.certificate.wavefronts == wide.certificate.wavefronts
+    assert even.conflicts == (0, 0)
+    assert isinstance(even.certificate.check(), Proved)

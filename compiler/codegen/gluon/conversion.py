@@ -48,6 +48,7 @@ def hardware_function(
     repeated: bool = True,
     tile: str = "",
     in_common: bool = True,
+    renamed: bool = False,
 ) -> FunctionText:
     """Return a function from hardware form to hardware form.
 
@@ -60,6 +61,7 @@ def hardware_function(
         repeated: Whether it may run more than once in a kernel.
         tile: Name of shared memory that ``tile_function`` declares; default: its own.
         in_common: Whether other plans' functions use that memory, too.
+        renamed: As ``block``.
 
     Raises:
         UnsupportedLayoutError: as ``block``.
@@ -74,6 +76,7 @@ def hardware_function(
         repeated=repeated,
         tile=tile,
         in_common=in_common,
+        renamed=renamed,
     )
     _, last = ends(inside(steps))
     named = constants(name, made, here, last)

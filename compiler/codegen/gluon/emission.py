@@ -98,6 +98,7 @@ def emit(
     repeated: bool,
     tile: str,
     in_common: bool,
+    renamed: bool,
     memory: LinearLayout | None,
     banks: int,
 ) -> Emission:
@@ -112,6 +113,7 @@ def emit(
             repeated=repeated,
             tile=tile,
             in_common=in_common,
+            renamed=renamed,
         )
         return Emission(form, function, src, dst, element_bits, True)
     if form not in FORMS:
@@ -135,6 +137,7 @@ def emit(
             repeated=repeated,
             tile=tile,
             in_common=in_common,
+            renamed=renamed,
         )
         if found is not None:
             return Emission(form, found, src, dst, element_bits, True)

@@ -81,6 +81,7 @@ def block(
     repeated: bool = True,
     tile: str = "",
     in_common: bool = True,
+    renamed: bool = False,
 ) -> Block:
     """Return the PTX of the steps.
 
@@ -91,6 +92,8 @@ def block(
         repeated: Whether the block may run again, so must wait before its first store.
         tile: Name of shared memory that another block declares; default: its own.
         in_common: Whether blocks of other plans use that memory, too.
+        renamed: Whether what is renamed outside is not named back by shifts of each
+            byte: another block undoes it.
 
     Raises:
         UnsupportedLayoutError: elements of 128 bits, other blocks' memory, or more
@@ -100,9 +103,8 @@ def block(
     whole = inside(steps)
     merged, taken, left = renamings(whole, element_bits)
     first, last = ends(merged)
-    if element_bits == BYTE and element_bits << min(first.registers, last.registers) < (
-        WORD_BITS
-    ):
+    narrow = element_bits << min(first.registers, last.registers) < WORD_BITS
+    if element_bits == BYTE and narrow and not renamed:
         # one byte permute is less than shifts of each byte
         merged, taken, left = whole, None, None
         first, last = ends(merged)

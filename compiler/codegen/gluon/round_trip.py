@@ -12,11 +12,12 @@ from itertools import islice, product
 
 from algebra.errors import LayoutError
 from compiler.convert.hardware import Layout, hardware_of
-from compiler.convert.plan import Plan, plans
+from compiler.convert.plan import COMPARED, Plan, plans
+from compiler.convert.renaming import renamings, undoes
 from compiler.convert.steps import SCOPES, Barrier, Load, Shuffle, Store
 
 from .conversion import tile_function
-from .plan_block import STATIC_BYTES
+from .plan_block import STATIC_BYTES, inside
 from .probe import round_trips
 
 WORD_BITS = 32
@@ -56,6 +57,7 @@ class RoundTrip:
         sizes = [self.there.shared_bytes, self.back.shared_bytes]
         in_common = sum(sizes) > STATIC_BYTES
         tiles = TILES[:1] * 2 if in_common else TILES
+        renamed = cancels(self.there, self.back)
         one, other = (
             plan.emit(
                 self.form,
@@ -63,6 +65,7 @@ class RoundTrip:
                 repeated=in_common or waits(opposite) < waits(plan),
                 tile=tile if plan.shared_bytes else "",
                 in_common=in_common,
+                renamed=renamed,
             )
             for plan, opposite, name, tile in (
                 (self.there, self.back, "there", tiles[0]),
@@ -98,12 +101,13 @@ def candidates(
 ) -> list[RoundTrip]:
     """Return pairs that are worth timing, the one that the cost model takes first.
 
-    After it come the cheapest of each kind (shuffles or memory, matrices or not), those
-    in parts, whose accesses overlap where elements stay in their warp, then
-    others, cheap ones before dear ones. Each comes by its own steps,
-    and by Gluon's store and load through its memory layout, if it has one: the way
-    that Triton itself takes, with half the barriers. Those that cannot be emitted, and
-    those whose kernel is the same as that of an earlier one, are left out.
+    After it come the one by vectors that both sides have in common, the cheapest of
+    each kind (shuffles or memory, matrices or not), those in parts, whose accesses
+    overlap where elements stay in their warp, then others, cheap ones before dear ones.
+    Each comes by its own steps, and by Gluon's store and load through its memory
+    layout, if it has one: the way that Triton itself takes, with half the barriers.
+    Those that cannot be emitted, and those whose kernel is the same as that of an
+    earlier one, are left out.
 
     Args:
         src: Source layout.
@@ -114,7 +118,7 @@ def candidates(
         most: How many to return at most.
     """
 
-    def ways(parted: bool) -> list[list[Plan]]:
+    def ways(family: str) -> list[list[Plan]]:
         return [
             plans(
                 *sides,
@@ -122,17 +126,17 @@ def candidates(
                 target,
                 resident_warps=resident_warps,
                 packed=False,
-                parted=parted,
+                family=family,
             )
             for sides in ((src, dst), (dst, src))
         ]
 
-    both = ways(parted=False)
-    one, other = ways(parted=True)
-    parted = list(_same_kind(one, other))
+    both = ways(COMPARED)
+    even = list(_same_kind(*ways("even")))
+    parted = list(_same_kind(*ways("parted")))
     found: dict[str, RoundTrip] = {}
     preferred = preferred_form(both[0][0], both[1][0])
-    for there, back in islice(_ranked(both[0], both[1], parted), most):
+    for there, back in islice(_ranked(both[0], both[1], even, parted), most):
         for form in sorted(forms(there, back), key=preferred.__ne__):
             pair = RoundTrip(there, back, form)
             try:
@@ -158,18 +162,21 @@ def in_parts(plan: Plan) -> bool:
 def _ranked(
     there: Sequence[Plan],
     back: Sequence[Plan],
-    parted: Sequence[tuple[Plan, Plan]] = (),
+    even: Sequence[tuple[Plan, Plan]],
+    parted: Sequence[tuple[Plan, Plan]],
 ) -> Iterator[tuple[Plan, Plan]]:
     """Yield pairs: the cheapest, those of one kind both ways, then all others.
 
     Args:
         there: Plans of one way, the cheapest first.
         back: Those of the other way.
+        even: Pairs of common vectors, which come after the cheapest.
         parted: Pairs in parts, which come after those of one kind.
     """
     first = there[0], back[0]
     same = [pair for pair in _same_kind(there, back) if pair != first]
     yield first
+    yield from even
     yield from same
     yield from parted
     every = sorted(
@@ -235,6 +242,14 @@ def waits(plan: Plan) -> int:
     """Return the widest barrier of a plan, as a place in SCOPES; -1 without one."""
     scopes = [SCOPES.index(s.scope) for s in plan.steps if isinstance(s, Barrier)]
     return max(scopes, default=-1)
+
+
+def cancels(there: Plan, back: Plan) -> bool:
+    """Return whether each way undoes the renaming of registers of the other one."""
+    (taken, left), (taken_back, left_back) = (
+        renamings(inside(plan.steps), plan.element_bits)[1:] for plan in (there, back)
+    )
+    return undoes(taken_back, left) and undoes(taken, left_back)
 
 
 def opaque_bits(there: Plan, back: Plan) -> int:

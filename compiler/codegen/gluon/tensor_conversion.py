@@ -87,6 +87,7 @@ def tensor_function(
     repeated: bool = True,
     tile: str = "",
     in_common: bool = True,
+    renamed: bool = False,
 ) -> FunctionText | None:
     """Return a function ``name(x, layout)``, or None where copies prevent it.
 
@@ -100,6 +101,7 @@ def tensor_function(
         repeated: Whether it may run more than once in a kernel.
         tile: Name of shared memory that ``tile_function`` declares; default: its own.
         in_common: Whether other plans' functions use that memory, too.
+        renamed: As ``block``.
 
     Raises:
         UnsupportedLayoutError: as ``block`` and ``place_bits``.
@@ -114,6 +116,7 @@ def tensor_function(
         repeated=repeated,
         tile=tile,
         in_common=in_common,
+        renamed=renamed,
     )
     first, last = ends(inside(steps))
     prefix = name.upper()

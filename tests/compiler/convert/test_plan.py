@@ -194,3 +194,8 @@ def test_five_thousand_random_pairs(capsys: pytest.CaptureFixture[str]) -> None:
     assert counts["with broadcast"] >= 1500
     assert counts["not bit permutations"] >= 1000
     assert counts["median microseconds"] < 5000
+
+
+def test_families_are_named(pairs: dict[str, Pair]) -> None:
+    with pytest.raises(OutOfRangeError, match="family must be one of"):
+        plans(*pairs["nothing"], family="all")

@@ -1,6 +1,6 @@
 from compiler.convert import Registers, Select, Shuffle
 from compiler.convert.hardware import Hardware, moved
-from compiler.convert.renaming import Renaming, renamings
+from compiler.convert.renaming import Renaming, renamings, undoes
 
 TWO, THREE = Hardware(2, 1, 0, 0), Hardware(3, 1, 0, 0)
 SHUFFLE = Shuffle(moved(TWO, TWO, [1, 2, 4]), 0)
@@ -41,3 +41,14 @@ def test_words_that_are_made_anew_are_no_renaming() -> None:
     assert renamings((SWAP, SHUFFLE, SWAP), 16) == ((SWAP, SHUFFLE, SWAP), None, None)
     packed = Shuffle(SHUFFLE.source, 1)
     assert renamings((SWAP, packed), 16)[0] == (packed,)
+
+
+def test_a_renaming_undoes_another() -> None:
+    turned = Renaming(3, (1, 2, 0))
+    assert undoes(Renaming(3, (2, 0, 1)), turned) and undoes(turned, turned) is False
+    made, dropped = Renaming(2, (1, None, 0)), Renaming(3, (2, 0))
+    assert undoes(dropped, made)
+    assert not undoes(Renaming(3, (0, 2)), made)
+    # copies that are made of what was dropped are other registers
+    assert not undoes(made, dropped)
+    assert not undoes(Renaming(2, (2, 0)), made)

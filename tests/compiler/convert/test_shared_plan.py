@@ -1,5 +1,7 @@
+import random
+
 from algebra import LinearLayout, Proved
-from compiler.convert import Barrier, Load, Store, plan
+from compiler.convert import Barrier, Load, Store, plan, plans
 from compiler.convert.hardware import distributed
 from compiler.convert.shared_plan import shared_plans
 from compiler.cost import device
@@ -34,6 +36,32 @@ def test_certificates_hold(pairs: dict[str, Pair]) -> None:
     assert found.swizzling is not None
     assert found.swizzling.conflicts == (0, 0)
     assert isinstance(found.swizzling.certificate.check(), Proved)
+
+
+def test_vectors_in_common(pairs: dict[str, Pair]) -> None:
+    found = 0
+    for seed in range(40):
+        rng = random.Random(seed)
+        names = {"register": rng.randint(1, 3), "lane": 5, "warp": 1}
+        bits = sum(names.values())
+        columns = [1 << bit for bit in range(bits)]
+        src, dst = (
+            LinearLayout.from_columns(names, {"dim0": bits}, order)
+            for order in (rng.sample(columns, bits), rng.sample(columns, bits))
+        )
+        size = rng.choice([8, 16, 32])
+        for one in plans(src, dst, size, family="even"):
+            found += 1
+            assert isinstance(one.prove(), Proved)
+            assert (one.simulate() == one.expected()).all()
+            assert one.swizzling is not None
+            assert one.swizzling.conflicts == (0, 0)
+            facts = one.swizzling.certificate.accesses
+            assert facts[0].elements == facts[1].elements
+    assert found
+    # both sides take the same vectors anyway
+    assert not plans(*pairs["bytes of one word"], family="even")
+    assert not plans(*pairs["nothing"], family="even")
 
 
 def test_a_warp_alone_waits_for_itself_only() -> None:

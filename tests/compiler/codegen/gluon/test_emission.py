@@ -101,7 +101,23 @@ def named() -> Iterator[Emission]:
             [64, 4, 8, 128, 16, 32, 1, 2],
         )
     )
-    for one in plans(near, far, 32, parted=True):
+    for one in plans(near, far, 32, family="parted"):
+        yield one.emit("tensor")
+    # bytes that lie in another order in memory, on the side that has fewer of them
+    names = {"register": 1, "lane": 5, "warp": 0}
+    few = LinearLayout.from_columns(names, {"dim0": 6}, [32, 2, 16, 4, 1, 8])
+    names = {"register": 4, "lane": 5, "warp": 0}
+    many = LinearLayout.from_columns(names, {"dim0": 6}, [0, 1, 2, 32, 0, 0, 4, 8, 16])
+    for sides in ((few, many), (many, few)):
+        memory = next(p for p in plans(*sides, 8) if p.shared_bytes)
+        renamed = memory.emit("hardware", renamed=True)
+        assert renamed.function.block is not None
+        assert renamed.function.block.taken or renamed.function.block.left
+        yield renamed
+    eight, four = (
+        blocked([size], [32], [4], [0]).to_linear_layout([1024]) for size in (8, 4)
+    )
+    for one in plans(eight, four, 16, family="even"):
         yield one.emit("tensor")
 
 

@@ -7,6 +7,7 @@ from algebra.encodings import Blocked
 from compiler.codegen.gluon.probe import ROUND_TRIPS
 from compiler.codegen.gluon.round_trip import (
     RoundTrip,
+    cancels,
     candidates,
     forms,
     in_parts,
@@ -16,7 +17,7 @@ from compiler.codegen.gluon.round_trip import (
     preferred_form,
     waits,
 )
-from compiler.convert import plan, plans
+from compiler.convert import Load, Store, plan, plans
 
 NAMES = {"register": 2, "lane": 5, "warp": 1}
 LANES = [4, 8, 16, 32, 64]
@@ -120,6 +121,47 @@ def test_parts_are_candidates_where_elements_stay_in_warps() -> None:
     assert not any(
         in_parts(one.there) for one in candidates(*across_warps(), 32, resident_warps=2)
     )
+
+
+def test_vectors_in_common_are_among_the_first() -> None:
+    src, dst = (
+        Blocked(
+            size_per_thread=(size,),
+            threads_per_warp=(32,),
+            warps_per_cta=(4,),
+            order=(0,),
+        ).to_linear_layout([1024])
+        for size in (8, 4)
+    )
+    found = candidates(src, dst, 16, resident_warps=4, most=4)
+    vectors = [
+        {
+            step.instruction.vector_bits
+            for step in one.there.steps
+            if isinstance(step, Store | Load)
+        }
+        for one in found
+    ]
+    assert vectors == [{64, 128}, {64, 128}, {64}, {64}]
+
+
+def test_renamings_that_the_other_way_undoes_are_outside() -> None:
+    """Bytes in another order in memory need no byte permute in either way."""
+    src = LinearLayout.from_columns(
+        {"register": 1, "lane": 5}, {"dim0": 6}, [32, 2, 16, 4, 1, 8]
+    )
+    dst = LinearLayout.from_columns(
+        {"register": 4, "lane": 5}, {"dim0": 6}, [0, 1, 2, 32, 0, 0, 4, 8, 16]
+    )
+    there, back = (
+        next(p for p in plans(*sides, 8) if p.shared_bytes)
+        for sides in ((src, dst), (dst, src))
+    )
+    assert cancels(there, back) and cancels(back, there)
+    assert "prmt" not in RoundTrip(there, back, "hardware").text
+    shuffles = next(p for p in plans(dst, src, 8) if not p.shared_bytes)
+    assert not cancels(there, shuffles)
+    assert "prmt" in RoundTrip(there, shuffles, "hardware").text
 
 
 def test_layouts_that_gluon_lacks_run_in_hardware_form() -> None:
