@@ -164,6 +164,20 @@ def _nll_loss_backward(
     return torch.where(hit, -grad, 0)
 
 
+def _smooth_l1_loss_backward(
+    grad: torch.Tensor, x: torch.Tensor, target: torch.Tensor, reduction: int, beta: Any
+) -> torch.Tensor:
+    """Return the gradient with respect to x; NaN stays NaN, as in eager mode."""
+    dtype = x.dtype
+    if dtype in (torch.float16, torch.bfloat16):
+        grad, x, target = grad.float(), x.float(), target.float()
+    if reduction == 1:
+        grad = grad * (1.0 / x.numel())
+    off = x - target
+    slope = torch.where(off.abs() >= beta, grad * off.sign(), grad * off / beta)
+    return slope.to(dtype)
+
+
 def _factors(x: torch.Tensor, exponent: torch.Tensor) -> tuple[torch.Tensor, ...]:
     """Return what ldexp multiplies: powers of a number are row-major."""
     return x, torch.empty(exponent.shape, device=exponent.device)
@@ -214,6 +228,7 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
     table[aten.detach.default] = aten.alias.default
     table[aten._softmax.default] = softmax
     table[aten._log_softmax.default] = log_softmax
+    table[aten.smooth_l1_loss_backward.default] = _smooth_l1_loss_backward
     table[aten.nll_loss_backward.default] = _nll_loss_backward
     table[aten.nll_loss2d_backward.default] = _nll_loss_backward
     return table

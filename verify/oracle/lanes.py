@@ -1,9 +1,11 @@
-"""Operators whose vector units and scalar loop treat a NaN differently in eager mode.
+"""Operators whose vector units and scalar loop give different results in eager mode.
 
 PyTorch's CPU kernels compute whole vectors by one piece of code and what is left over,
 or strided, by another. For a NaN some derivatives choose the other branch there: the
 gradient of ``hardtanh`` at NaN is 0 in a vector and 1 in the rest, so that it depends
-on the place of the element in memory. Of such elements nothing is promised.
+on the place of the element in memory. Of two zeros vectors take the second as the
+larger, and as the smaller one, and scalars the first. Of such elements nothing is
+promised.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,8 +25,15 @@ BY_LANES = (
 """Operators that are known to do so; each is tested to."""
 
 
+BY_ORDER = (aten.maximum.default, aten.minimum.default)
+"""Operators that choose between zeros by the order of the operands, either way."""
+
+
 class Scalar(TorchDispatchMode):
-    """Run the operators of :data:`BY_LANES` by their scalar loops."""
+    """Run the operators of :data:`BY_LANES` by their scalar loops, others in order.
+
+    Those of :data:`BY_ORDER` get their operands the other way round.
+    """
 
     def __torch_dispatch__(
         self,
@@ -36,6 +45,8 @@ class Scalar(TorchDispatchMode):
         out = func(*args, **(kwargs or {}))
         if func in BY_LANES:
             out.copy_(func(*map(_apart, args), **(kwargs or {})))
+        elif func in BY_ORDER:
+            out.copy_(func(*reversed(args)))
         return out
 
 
@@ -47,6 +58,7 @@ def _apart(value: Any) -> Any:
 
 
 def differ(value: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
-    """Return where two results differ; NaN equals NaN."""
+    """Return where two results differ, also in a zero's sign; NaN equals NaN."""
     other = other.detach()
-    return (value != other) & ~((value != value) & (other != other))
+    apart = (value != other) | (value.signbit() != other.signbit())
+    return apart & ~((value != value) & (other != other))

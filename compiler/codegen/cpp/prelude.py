@@ -65,6 +65,13 @@ INLINE f32 larger(f32 a, f32 b) { return (a > b) | (a != a) ? a : b; }
 INLINE f64 larger(f64 a, f64 b) { return (a > b) | (a != a) ? a : b; }
 INLINE f32 smaller(f32 a, f32 b) { return (a < b) | (a != a) ? a : b; }
 INLINE f64 smaller(f64 a, f64 b) { return (a < b) | (a != a) ? a : b; }
+// of two zeros the first, as in eager mode's clamp
+template <typename T> INLINE T maximum_of(T a, T b) { return a > b ? a : b; }
+template <typename T> INLINE T minimum_of(T a, T b) { return a < b ? a : b; }
+INLINE f32 maximum_of(f32 a, f32 b) { return (a >= b) | (a != a) ? a : b; }
+INLINE f32 minimum_of(f32 a, f32 b) { return (a <= b) | (a != a) ? a : b; }
+INLINE f64 maximum_of(f64 a, f64 b) { return (a >= b) | (a != a) ? a : b; }
+INLINE f64 minimum_of(f64 a, f64 b) { return (a <= b) | (a != a) ? a : b; }
 template <typename T> INLINE T sign(T a) { return (T)((T)(a > 0) - (T)(a < 0)); }
 INLINE f32 absolute(f32 a) { return __builtin_fabsf(a); }
 INLINE f64 absolute(f64 a) { return __builtin_fabs(a); }

@@ -85,3 +85,18 @@ def test_a_shuffle_of_channels_has_memory_of_its_own() -> None:
             assert torch.equal(ours, theirs)
             assert ours.stride() == theirs.stride()
             assert ours.data_ptr() != x.data_ptr()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("reduction", [0, 1])
+def test_slopes_of_smooth_l1_loss_keep_nan(dtype: torch.dtype, reduction: int) -> None:
+    inf, nan = float("inf"), float("nan")
+    x = torch.tensor([nan, inf, inf, -inf, 0, 0.2, -0.2, 0.5, -2], dtype=dtype)
+    target = torch.tensor([0, inf, 1, 1, 0, 0, 0, 0, 0], dtype=dtype)
+    grad = torch.ones((9,) if reduction == 0 else (), dtype=dtype)
+    operator = aten.smooth_l1_loss_backward.default
+    args = (grad, x, target, reduction, 0.5)
+    wanted = operator(*args)
+    assert wanted.isnan().tolist() == [True, True] + [False] * 7
+    found = decompositions()[operator](*args)
+    torch.testing.assert_close(found, wanted, equal_nan=True)

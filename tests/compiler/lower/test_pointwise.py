@@ -225,3 +225,14 @@ def test_shifts(
 def test_unsigned_bytes_wrap(agree: Callable[..., Any]) -> None:
     x = torch.tensor([250, 3, 128], dtype=torch.uint8)
     agree(lambda x: ((3 * x).int(), (-x).int(), (x - 5).int(), (x + x) / 2), x)
+
+
+def test_what_clamps_keeps_the_sign_of_a_zero() -> None:
+    def clamped(x: torch.Tensor) -> list[torch.Tensor]:
+        functional = torch.nn.functional
+        return [x.relu(), x.clamp(0, 1), x.clamp(max=0.0), functional.relu6(x)]
+
+    x = torch.tensor([-0.0, 0.0] * 20)
+    torch.compiler.reset()
+    for found in torch.compile(clamped, backend="tilewright")(x):
+        assert torch.equal(found.signbit(), x.signbit())

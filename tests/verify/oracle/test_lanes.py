@@ -1,11 +1,11 @@
-"""Eager mode contradicts itself on NaN, and the oracle says nothing there."""
+"""Eager mode contradicts itself on NaN and zeros; the oracle says nothing there."""
 
 from typing import Any
 
 import pytest
 import torch
 
-from verify.oracle.lanes import BY_LANES, Scalar, differ
+from verify.oracle.lanes import BY_LANES, BY_ORDER, Scalar, differ
 from verify.oracle.mismatch import compare
 from verify.oracle.rounding import expected
 
@@ -27,6 +27,16 @@ def test_the_scalar_loop_treats_every_place_alike(target: Any) -> None:
         scalar = target(*args)
     assert bool((scalar == 1).all())
     assert 0 < int(differ(scalar, target(*args)).sum()) < 67
+
+
+@pytest.mark.parametrize("target", BY_ORDER)
+@pytest.mark.parametrize("count", [1, 67])
+def test_zeros_of_either_sign_are_open(target: Any, count: int) -> None:
+    minus, plus = torch.full((count,), -0.0), torch.zeros(count)
+    with Scalar():  # type: ignore[no-untyped-call]
+        other = target(minus, plus), target(plus, plus + 1)
+    assert bool(differ(other[0], target(minus, plus)).all())
+    assert not bool(differ(other[1], target(plus, plus + 1)).any())
 
 
 def test_a_gradient_at_nan_is_open_and_others_are_not() -> None:
