@@ -66,6 +66,14 @@ def _fused(x: torch.Tensor, y: torch.Tensor, z: torch.Tensor) -> torch.Tensor:
     return x * y + z
 
 
+def _larger(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    return torch.where((x >= y) | x.isnan(), x, y)
+
+
+def _smaller(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    return torch.where((x <= y) | x.isnan(), x, y)
+
+
 def _fused_number(x: float, y: float, z: float, odd: bool) -> float:
     """Return ``x * y + z`` as a float64: the nearest, or what may be rounded again.
 
@@ -107,9 +115,9 @@ _TABLE = [
     _("neg", 1, "same", torch.neg, "-{0}", "-{0}"),
     _("abs", 1, "same", torch.abs, None, "tl.abs({0})"),
     _("sign", 1, "same", torch.sign, None, None, 3),
-    # NaN wins
-    _("maximum", 2, "same", torch.maximum, None, None, 2),
-    _("minimum", 2, "same", torch.minimum, None, None, 2),
+    # NaN wins; which of two zeros is taken, no compiler promises: here the first
+    _("maximum", 2, "same", _larger, None, None, 2),
+    _("minimum", 2, "same", _smaller, None, None, 2),
     # one rounding
     _(
         "fma",

@@ -35,6 +35,18 @@ def test_functions_of_one_float_are_torch_s(name: str) -> None:
     assert torch.equal(evaluate(x), getattr(torch, name)(x))
 
 
+@pytest.mark.parametrize("name", ["maximum", "minimum"])
+@pytest.mark.parametrize("count", [1, 40])
+def test_of_two_zeros_the_first_is_the_extreme(name: str, count: int) -> None:
+    evaluate = OPERATIONS[name].evaluate
+    assert evaluate is not None
+    plus = torch.zeros(count)
+    assert evaluate(-plus, plus).signbit().all()
+    assert not evaluate(plus, -plus).signbit().any()
+    assert evaluate(plus, plus / 0).isnan().all()
+    assert evaluate(plus / 0, plus).isnan().all()
+
+
 def test_floor_division_and_remainder_follow_torch() -> None:
     floor, rest = OPERATIONS["floordiv"].evaluate, OPERATIONS["remainder"].evaluate
     assert floor is not None and rest is not None
