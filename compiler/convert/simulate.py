@@ -37,12 +37,13 @@ def images(layout: AffineLayout) -> Ids:
     return result
 
 
-def run(src: AffineLayout, steps: Sequence[Step]) -> Ids:
+def run(src: AffineLayout, steps: Sequence[Step], *, held: Ids | None = None) -> Ids:
     """Run the steps on the elements that ``src`` holds.
 
     Args:
         src: Layout of the first file: register, lane, warp, block -> tensor.
         steps: Steps of a plan.
+        held: What the places of the first file hold; default: packed ids, by ``src``.
 
     Returns:
         blocks x warps x lanes x registers: packed ids of the elements of the last file.
@@ -53,6 +54,8 @@ def run(src: AffineLayout, steps: Sequence[Step]) -> Ids:
             registers that travel together.
     """
     machine = _Machine(src)
+    if held is not None:
+        machine.file = held
     for position, step in enumerate(steps):
         machine.take(position, step)
     machine.settle()

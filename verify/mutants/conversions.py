@@ -95,9 +95,10 @@ def wrong_lane_mask(steps: Steps) -> Steps | None:
 
 
 def a_store_is_left_out(steps: Steps) -> Steps | None:
-    """Read what nobody has written."""
-    for position, _ in _of_kind(steps, Store):
-        return steps[:position] + steps[position + 1 :]
+    """Read what nobody has written: the first store is for a repetition too many."""
+    for position, step in _of_kind(steps, Store):
+        never = 1 << step.address.linear.out_bits[1]
+        return _with(steps, position, replace(step, repetition=never))
     return None
 
 
@@ -146,6 +147,21 @@ def copies_store_too(steps: Steps) -> Steps | None:
         replace(step, silent=0) if isinstance(step, Store) else step for step in steps
     )
     return None if changed == steps else changed
+
+
+def silent_warps(plan: Plan) -> int:
+    """Return the bits of a source place that say that its warp holds copies only.
+
+    Law: the plan gives the same if places with one of them set hold anything else, as
+    such warps do not store. So what they hold may be spoilt, to see whether they do;
+    as long as copies are the same, it makes no difference who stores them.
+    """
+    for _, step in _of_kind(plan.steps, Store):
+        here, first = hardware_of(step.address), hardware_of(plan.src)
+        warps = step.silent >> here.registers + here.lanes
+        inside = warps & (1 << here.warps) - 1
+        return inside << first.registers + first.lanes
+    return 0
 
 
 def a_barrier_is_left_out(steps: Steps) -> Steps | None:

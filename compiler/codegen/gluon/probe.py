@@ -58,13 +58,21 @@ def probe(
     return "\n".join(lines)
 
 
-def place_probe(function: FunctionText, src: AffineLayout, dst: AffineLayout) -> str:
+def place_probe(
+    function: FunctionText,
+    src: AffineLayout,
+    dst: AffineLayout,
+    *,
+    silent: int = 0,
+) -> str:
     """Return a module as ``probe`` does, that stores each place: copies are seen.
 
     Args:
         function: Conversion in hardware form.
         src: Source layout.
         dst: Destination layout.
+        silent: Bits of a source place: those with one of them set hold the complement
+            of their element, so that it is seen if they are listened to.
     """
     here, there = (Hardware(*side.linear.in_bits) for side in (src, dst))
     lines = [
@@ -76,7 +84,9 @@ def place_probe(function: FunctionText, src: AffineLayout, dst: AffineLayout) ->
         "@gluon.jit",
         f"def {PROBE}(source, target):",
         *_places(src, "SRC", True),
-        f"    x = {function.name}(gl.load(source + index))",
+        "    x = gl.load(source + index)",
+        *([f"    x = gl.where(place & {silent} == 0, x, ~x)"] if silent else []),
+        f"    x = {function.name}(x)",
         f"    place = gl.arange(0, {1 << there.bits}, DST)",
         "    gl.store(target + place, x)",
         "",

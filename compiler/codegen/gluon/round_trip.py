@@ -22,7 +22,7 @@ from .probe import round_trips
 
 WORD_BITS = 32
 TILES = ("tile_there", "tile_back")
-MOST_PAIRS = 8
+MOST_PAIRS = 10
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,21 +111,22 @@ class Loop:
         torch.cuda.synchronize()
         return float(start.elapsed_time(end)) * 1000 / (2 * ROUND_TRIPS * rounds)
 
-    def rounds(self) -> int:
+    def timed(self) -> tuple[int, float]:
         """Return how many rounds fill a launch that is long enough to time.
 
-        The shortest of some launches counts: what the host does slows single ones.
+        The shortest of some launches counts for that: what the host does slows single
+        ones. The second is the median time of a conversion in such launches [us].
         """
         rounds = FEWEST_ROUNDS
         self.run(rounds)
-        while rounds < MOST_ROUNDS:
-            least = min(self.microseconds(rounds) for _ in range(LAUNCHES))
-            taken = least * 2 * ROUND_TRIPS * rounds
-            if taken > LAUNCH_MICROSECONDS / 2:
-                break
+        while True:
+            times = [self.microseconds(rounds) for _ in range(LAUNCHES)]
+            taken = min(times) * 2 * ROUND_TRIPS * rounds
+            if taken > LAUNCH_MICROSECONDS / 2 or rounds == MOST_ROUNDS:
+                return rounds, statistics.median(times)
             more = min(LAUNCH_MICROSECONDS / max(taken, 1.0), 16.0)
             rounds = int(rounds * more) // FEWEST_ROUNDS * FEWEST_ROUNDS
-        return min(rounds, MOST_ROUNDS)
+            rounds = min(rounds, MOST_ROUNDS)
 
 
 def microseconds_on_device(pair: RoundTrip) -> float:
@@ -140,8 +141,7 @@ def microseconds_on_device(pair: RoundTrip) -> float:
             f"what {pair.there.way} and {pair.back.way} give back in the "
             f"{pair.form} form differs from the input"
         )
-    rounds = loop.rounds()
-    return statistics.median(loop.microseconds(rounds) for _ in range(LAUNCHES))
+    return loop.timed()[1]
 
 
 def fastest(

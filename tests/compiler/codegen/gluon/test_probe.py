@@ -40,6 +40,15 @@ def test_places_are_stored_one_by_one() -> None:
     assert "gl.store(target + place, x)" in text
 
 
+def test_copies_that_are_spoilt() -> None:
+    emission = plan(SRC, DST, 32).emit("hardware")
+    arguments = emission.function, emission.src, emission.dst
+    text = place_probe(*arguments, silent=64)
+    ast.parse(text)
+    assert "x = gl.where(place & 64 == 0, x, ~x)" in text
+    assert "~x" not in place_probe(*arguments)
+
+
 @pytest.mark.parametrize("form", ["hardware", "tensor", "memory"])
 def test_round_trips(form: str) -> None:
     there, back = plan(SRC, DST, 16), plan(DST, SRC, 16)

@@ -127,7 +127,9 @@ def test_launches_last_long_enough_whatever_the_first_one_took(
             conversions = 2 * ROUND_TRIPS * rounds
             return conversion + (5.0 + self.stalls) / conversions
 
-    rounds = Clock().rounds()
+    rounds, found = Clock().timed()
+    # what a launch takes besides is in the time of a short one
+    assert conversion <= found <= conversion + 5.0 / (2 * ROUND_TRIPS * rounds)
     assert compiled == {True}  # nothing is compiled for other numbers
     assert rounds % FEWEST_ROUNDS == 0
     assert rounds == MOST_ROUNDS or (
