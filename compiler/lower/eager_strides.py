@@ -21,6 +21,7 @@ from compiler.torch_api import (
     fake_parts_by,
     fake_results_by,
     is_symbolic,
+    size_hint,
     suggested_format,
 )
 
@@ -168,9 +169,14 @@ def correct_fake_strides() -> None:
     if hasattr(aten, "_grouped_mm"):
         fake_results_by(aten._grouped_mm.default, _padded)
     fake_parts_by(aten.log_sigmoid_forward.default, _row_major_on_cpu)
-    for target in (aten.index_fill.int_Scalar, aten.index_fill.int_Tensor):
-        fake_results_by(target, _like_first)
-        fake_parts_by(target, _like_first)  # those of symbolic sizes
+    for target, correct in (
+        (aten.index_fill.int_Scalar, _like_first),
+        (aten.index_fill.int_Tensor, _like_first),
+        (aten.constant_pad_nd.default, _copied_unless_padded),
+    ):
+        # which of the two is asked depends on PyTorch's release and on the sizes
+        fake_results_by(target, correct)
+        fake_parts_by(target, correct)
     for target in _BATCH_NORMS:
         fake_parts_by(target, _normalised)
 
@@ -313,6 +319,23 @@ def _normalised(args: Sequence[Any], result: Any) -> Any:
         return result
     out, *rest = result
     return (out.clone(memory_format=_normalised_format(x)), *rest)
+
+
+def _copied_unless_padded(args: Sequence[Any], result: Any) -> Any:
+    """Return a padding whose strides are those of a copy where nothing is added.
+
+    Whether something is, a graph has to know then, also for sizes that are symbols.
+    """
+    x, pads = args[:2]
+    if x.is_contiguous() or x.is_contiguous(memory_format=suggested_format(x)):
+        return result
+    if any(size_hint(pad) is None or pad > 0 for pad in pads):
+        return result
+    kept = x
+    for place in range(0, len(pads), 2):
+        dim, low, high = -1 - place // 2, pads[place], pads[place + 1]
+        kept = kept.narrow(dim, -low, kept.shape[dim] + low + high)
+    return torch.empty_like(kept).copy_(result)
 
 
 def _padded(args: Sequence[Any], result: Any) -> Any:

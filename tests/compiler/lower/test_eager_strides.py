@@ -3,7 +3,7 @@
 import itertools
 import random
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 import torch
@@ -241,7 +241,22 @@ def test_batch_norm_has_them_for_symbolic_sizes(strides: tuple[int, ...]) -> Non
     traced = make_fx(norm, tracing_mode="symbolic", _allow_non_fake_inputs=True)(x)
     (node,) = traced.graph.find_nodes(op="output")
     found = node.args[0].meta["val"].stride()
-    assert same(norm(x), tuple(size_hint(step) for step in found))
+    assert same(norm(x), tuple(size_hint(step) or 0 for step in found))
+
+
+@pytest.mark.parametrize("extent", [3, 8], ids=["padded", "copied"])
+@pytest.mark.parametrize("mode", ["symbolic", "fake"])
+def test_padding_by_nothing_is_a_copy(
+    extent: int, mode: Literal["symbolic", "fake"]
+) -> None:
+    def padded(x: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.pad(x, (0, -x.shape[-1] % 4, 0, -1))
+
+    correct_fake_strides()
+    x = strided((2, extent), (1, 2))
+    (node,) = make_fx(padded, tracing_mode=mode)(x).graph.find_nodes(op="output")
+    found = node.args[0].meta["val"].stride()
+    assert tuple(size_hint(step) for step in found) == padded(x).stride()
 
 
 def test_what_follows_a_batch_norm_has_eager_strides() -> None:
