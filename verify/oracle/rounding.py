@@ -209,14 +209,17 @@ class _Moved(TorchDispatchMode):
     def _moved(self, value: torch.Tensor) -> torch.Tensor:
         if not value.dtype.is_floating_point or not value.numel():
             return value
-        unit = torch.finfo(value.dtype).eps
+        numbers = torch.finfo(value.dtype)
         noise = torch.rand(value.shape, generator=self.generator, dtype=torch.float64)
         if self.seed < 2:  # all up, all down: what stands at an edge falls over it
             noise = torch.full_like(noise, float(self.seed))
         wide = value.detach().to(torch.float64)
-        shifted = wide * (1 + (noise - 0.5) * 2 * unit)
+        # below the least normal number the unit is that of the number itself
+        unit = numbers.eps * wide.abs().clamp_min(numbers.tiny)
+        shifted = wide + wide.sign() * (noise - 0.5) * 2 * unit
         # the move must survive the rounding back: half types often round it away
-        shifted = torch.where(torch.isfinite(wide), shifted, wide)
+        movable = torch.isfinite(wide) & (wide != 0)  # a zero keeps its sign
+        shifted = torch.where(movable, shifted, wide)
         if self.seed == 1:  # nothing says which sign a NaN has that is computed
             shifted = torch.where(torch.isnan(wide), -wide, shifted)
         value.copy_(shifted.to(value.dtype))

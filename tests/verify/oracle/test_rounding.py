@@ -38,6 +38,34 @@ def test_what_rounds_nothing_must_be_equal() -> None:
     assert compare(wanted, [almost, *inputs()]) is not None
 
 
+def test_below_the_least_normal_number_the_unit_stays() -> None:
+    tiny = torch.finfo(torch.float32).tiny
+
+    def build() -> list[torch.Tensor]:
+        return [torch.tensor([tiny / 4, -tiny / 4, 0.0, 1.0])]
+
+    wanted = expected(lambda x: (x.erf(),), build)
+    right = build()[0].erf()
+    off = torch.nextafter(right, torch.zeros(4))
+    off = torch.where(right.abs() < tiny, off, right)
+    assert right[0] != off[0]
+    assert compare(wanted, [off, *build()]) is None
+    for wrong in (1, 2):
+        changed = right.clone()
+        changed[wrong] = tiny * 2
+        assert compare(wanted, [changed, *build()]) is not None
+
+
+def test_a_zero_keeps_its_sign() -> None:
+    def build() -> list[torch.Tensor]:
+        return [torch.tensor([-0.0, 0.0, 2.0])]
+
+    wanted = expected(lambda x: (1 / x.erf(),), build)
+    assert wanted.loose[0] is None
+    assert compare(wanted, [1 / build()[0].erf(), *build()]) is None
+    assert compare(wanted, [1 / build()[0].erf().abs(), *build()]) is not None
+
+
 def test_a_comparison_that_rounding_turns_is_left_open() -> None:
     def turning(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
         return (x.sin() ** 2 + x.cos() ** 2 > 1,)
