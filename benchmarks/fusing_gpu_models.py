@@ -4,6 +4,7 @@ Each runs by eager mode, by Inductor and by ours, both in their default mode and
 CUDA graphs, in turns; results are compared with float64's by RMS error over eager's.
 """
 
+import copy
 import math
 import os
 import time
@@ -109,7 +110,7 @@ def measure(name: str, ways: list[str], rounds: int) -> dict[str, Any]:
     """Return the times of one model."""
     row: dict[str, Any] = {"name": name}
     model, batch = model_of(name), batch_of(name)
-    wide = model_of(name).double()
+    wide = copy.deepcopy(model).double()
     with torch.no_grad():
         exact = wide(*(b.double() if b.is_floating_point() else b for b in batch))
         del wide
