@@ -123,6 +123,8 @@ def graphs(
     from benchmarks.model_zoo import tensors_of
     from benchmarks.pretended_gpu import pretended
     from compiler import torch_api
+    from compiler.frontend.identities import without_identities
+    from compiler.frontend.masks import without_idle_masks
     from compiler.frontend.saved import mark_given
     from compiler.lower import FUSED, JOINT_REWRITES, decompositions
 
@@ -141,6 +143,8 @@ def graphs(
         return compiler
 
     def backend(graph: Any, inputs: Sequence[Any]) -> Any:
+        without_identities(graph)
+        without_idle_masks(graph)
         return torch_api.differentiate(
             graph,
             inputs,

@@ -1,0 +1,109 @@
+"""Do two commits generate the same code for the programs whose speed was measured?
+
+    python benchmarks/fingerprints.py --json OUT.json [--models NAME ...] [--micro]
+
+Prints a hash for each program: of the source of its kernels and of its schedule, for an
+H200 that is not there. A time measured at one commit holds at another one where the
+hashes agree. To compare, run this file with PYTHONPATH set to a clone of each commit.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+sys.path.append(str(Path(__file__).resolve().parent.parent))
+
+from benchmarks import fake_cuda
+
+if __name__ == "__main__":
+    fake_cuda.load()
+
+import torch
+
+from benchmarks.micro import GPU, ITEMS, Item
+from benchmarks.ttir_own import large_batch, large_model
+
+
+def texts(graphs: Iterable[Any]) -> Iterator[str]:
+    """Yield what is generated for graphs: steps, and the kernels' sources."""
+    from compiler.codegen.triton import print_kernel
+    from compiler.frontend.constants import lift_constants
+    from compiler.ir.kernel import Kernel
+    from compiler.lower import REWRITES, lower
+    from compiler.options import Options
+    from compiler.schedule import schedule
+
+    for part, graph, _ in graphs:
+        lift_constants(graph)
+        for rewrite in REWRITES:
+            rewrite(graph)
+        options = Options()
+        found = schedule(lower(graph, options=options), options)
+        yield part
+        for step in found.steps:
+            if isinstance(step, Kernel):
+                yield repr(print_kernel(step))
+            else:
+                yield repr(step)
+        yield repr(getattr(found, "parts", None) or {})
+
+
+class Micro(torch.nn.Module):
+    """An item of the micro suite as a model."""
+
+    def __init__(self, item: Item) -> None:
+        super().__init__()
+        self.item = item
+
+    def forward(self, **inputs: torch.Tensor) -> Any:
+        """Return what the item's function does."""
+        return self.item.function(*inputs.values())
+
+
+def hash_of(parts: Iterable[str]) -> str:
+    """Return the start of a hash of texts."""
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+
+
+def micro_hash(item: Item) -> str:
+    """Return the hash of an item of the micro suite."""
+
+    def batch() -> dict[str, torch.Tensor]:
+        return {f"x{n}": tensor for n, tensor in enumerate(item.inputs(GPU))}
+
+    return hash_of(texts(fake_cuda.graphs(lambda: Micro(item), batch)))
+
+
+def model_hash(name: str) -> str:
+    """Return the hash of a model in inference under bfloat16 autocast."""
+    make, batch = partial(large_model, name), partial(large_batch, name)
+    return hash_of(texts(fake_cuda.graphs(make, batch, half=True)))
+
+
+def main() -> int:
+    """Write the hashes."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--json", type=Path, required=True)
+    parser.add_argument("--models", nargs="*", default=[])
+    parser.add_argument("--micro", action="store_true")
+    chosen = parser.parse_args()
+    found: dict[str, str] = {}
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    for item in ITEMS if chosen.micro else ():
+        found[item.name] = micro_hash(item)
+        print(item.name, found[item.name], flush=True)
+    for name in chosen.models:
+        found[name] = model_hash(name)
+        print(name, found[name], flush=True)
+    chosen.json.write_text(json.dumps(found, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
