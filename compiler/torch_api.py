@@ -560,6 +560,28 @@ def plain_outputs() -> dict[int, int]:
     }
 
 
+def has_views_to_guess() -> bool:
+    """Return whether a result shows a written argument by what AOTAutograd must guess.
+
+    It repeats the views of such a result on the argument itself, but not those that
+    take symbolic sizes; then it goes by the strides and offset that the compiled graph
+    happens to return, which are those of other memory.
+    """
+    from torch._functorch._aot_autograd.schemas import OutputType
+
+    context = TracingContext.try_get()
+    metadata = getattr(context, "fw_metadata", None)
+    if metadata is None:
+        return False
+    written = set(mutated_inputs())
+    for info in metadata.output_info:
+        if info.output_type is OutputType.alias_of_input and info.base_idx in written:
+            views = getattr(info, "view_meta_sequence", None)
+            if views is None or any(v.has_symbolic_inputs for v in views.sequence):
+                return True
+    return False
+
+
 def first_saved() -> int | None:
     """Return the number of the first result that is kept for the backward pass.
 

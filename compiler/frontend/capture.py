@@ -9,7 +9,14 @@ from compiler.errors import CompileError
 from compiler.lower import FUSED, JOINT_REWRITES, decompositions
 from compiler.lower.eager_strides import correct_fake_strides
 from compiler.options import Options
-from compiler.torch_api import differentiate, is_capture_control, mutated_inputs, unseen
+from compiler.torch_api import (
+    differentiate,
+    has_views_to_guess,
+    is_capture_control,
+    is_symbolic,
+    mutated_inputs,
+    unseen,
+)
 
 from .collector import collector_paused
 from .frozen import compile_frozen
@@ -61,6 +68,11 @@ def compile_captured(
             nonlocal mutated
             if name != "backward":
                 mutated = mutated_inputs()
+                if any(map(is_symbolic, inputs)) and has_views_to_guess():
+                    raise NotImplementedError(
+                        "a view that takes symbolic sizes, of an argument that is "
+                        "written, is returned"
+                    )
                 restride(inner, strides)
             if name == "forward":
                 mark_saved(inner)
