@@ -56,6 +56,16 @@ def test_below_the_least_normal_number_the_unit_stays() -> None:
         assert compare(wanted, [changed, *build()]) is not None
 
 
+def test_an_erf_of_a_half_type_may_keep_small_arguments() -> None:
+    def build() -> list[torch.Tensor]:
+        return [torch.tensor([2.0**-40, -1.0, 0.0], dtype=torch.bfloat16)]
+
+    wanted = expected(lambda x: (x.erf(),), build)
+    better = build()[0].double().erf().bfloat16()
+    assert compare(wanted, [better, *build()]) is None
+    assert compare(wanted, [better * 1.5, *build()]) is not None
+
+
 def test_a_zero_keeps_its_sign() -> None:
     def build() -> list[torch.Tensor]:
         return [torch.tensor([-0.0, 0.0, 2.0])]
