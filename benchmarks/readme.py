@@ -58,6 +58,36 @@ def fusing(report: dict[str, Any]) -> list[str]:
     ]
 
 
+def models(report: dict[str, Any]) -> list[str]:
+    """Return one line a model: milliseconds of each way to run it."""
+    ways = ("eager", "inductor", "tilewright", "inductor_graphs", "tilewright_graphs")
+    rows = [
+        [
+            row["name"],
+            *(f"{row[f'{way}_ms']:.2f}" for way in ways),
+            f"{row['inductor_compile_s']:.1f}",
+            f"{row['tilewright_compile_s']:.1f}",
+        ]
+        for row in report["models"]
+    ]
+    heads = ["inference [ms]", "eager", "Inductor", "tilewright"]
+    heads += ["Inductor, CUDA graphs", "tilewright, CUDA graphs"]
+    heads += ["Inductor compiles [s]", "tilewright compiles [s]"]
+    summary, machine = report["models_summary"], report["machine"]
+    commits = dict.fromkeys(
+        row.get("commit", report["commit"]) for row in report["models"]
+    )
+    return [
+        *grid(heads, rows),
+        "",
+        f"Geometric mean of the speed over Inductor's: "
+        f"{summary['speed_over_inductor']:.2f}, with CUDA graphs on both sides "
+        f"{summary['graphs_speed_over_inductor']:.2f}; of the compile time "
+        f"{summary['compile_over_inductor']:.2f}. {machine['gpu']}, bfloat16 autocast, "
+        f"commit{'s' * (len(commits) > 1)} {' and '.join(commits)}.",
+    ]
+
+
 def manifolds(report: dict[str, Any]) -> list[str]:
     """Return one line a figure: ours next to the best other way."""
     step = report["step"]
@@ -107,6 +137,7 @@ def grid(heads: list[str], rows: list[list[str]]) -> list[str]:
 SECTIONS: dict[str, tuple[str, Callable[[dict[str, Any]], list[str]]]] = {
     "permute": ("permute_speed_gpu.json", permute),
     "fusing": ("fusing_gpu.json", fusing),
+    "models": ("fusing_gpu.json", models),
     "manifolds": ("manifolds_gpu.json", manifolds),
 }
 """Marker -> result file, and what makes the table of it."""
