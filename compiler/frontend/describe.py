@@ -106,13 +106,15 @@ def describe_kernel(kernel: Kernel) -> str:
 def _stage(stage: Stage) -> str:
     if isinstance(stage, Reduction):
         names = ", ".join(stage.results)
-        return f"{names} = {stage.reducer} of {_list(stage.values)}"
+        rows = " over rows" if stage.folded else ""
+        return f"{names} = {stage.reducer}{rows} of {_list(stage.values)}"
     if isinstance(stage, Prefix):
         return f"{', '.join(stage.results)} = running {stage.kind} of {stage.value!r}"
     assert isinstance(stage, Store)
     where = "" if stage.condition is None else f" where {stage.condition!r}"
     mode = "" if stage.mode == "set" else f" {stage.mode}"
     once = "" if stage.inner else " once"
+    once += " after all rows" if stage.folded else ""
     return f"{stage.buffer}[{_list(stage.target)}] ={mode} {stage.value!r}{where}{once}"
 
 

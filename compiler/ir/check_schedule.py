@@ -18,7 +18,16 @@ from .check import (
 )
 from .expression import Expression, leaves, loads
 from .index import constant_value
-from .kernel import Allocate, Free, Kernel, Prefix, Reduction, Schedule, Store
+from .kernel import (
+    Allocate,
+    Free,
+    Kernel,
+    Prefix,
+    Reduction,
+    Schedule,
+    Store,
+    folded_axes,
+)
 from .node import Alias, Buffer, Extern
 from .wellformed import Scope
 
@@ -138,10 +147,17 @@ def kernel_faults(kernel: Kernel, symbols: frozenset[Expression]) -> Iterator[st
             yield f"the strides of {name} are {buffer.strides}"
     per_point: dict[str, str] = {}
     per_row: dict[str, str] = {}
+    per_column: dict[str, str] = {}
+    folds = folded_axes(kernel.outer, kernel.stages)
+    kept = tuple(axis for axis in kernel.outer if axis not in folds)
     for stage in kernel.stages:
         inner = not isinstance(stage, Store) or stage.inner
         axes = (*kernel.outer, *kernel.inner) if inner else kernel.outer
         known = {**per_row, **per_point} if inner else per_row
+        if isinstance(stage, Store) and stage.folded:
+            axes, known = (*kept, *kernel.inner), per_column
+            if not stage.inner:
+                yield f"{stage.buffer} is folded, and not stored at inner points"
         scope = Scope(kernel.buffers, axes, symbols, known)
         for value in expressions(stage):
             yield from scope.faults(value)
@@ -149,12 +165,14 @@ def kernel_faults(kernel: Kernel, symbols: frozenset[Expression]) -> Iterator[st
             yield from _stored(stage, kernel, scope)
             continue
         for name in stage.results:
-            if name in per_row or name in per_point:
+            if name in per_row or name in per_point or name in per_column:
                 yield f"two stages give {name}"
         made = dict(zip(stage.results, stage.dtypes, strict=True))
         if isinstance(stage, Reduction):
             yield from reduction_faults(stage.reducer, stage.values, stage.dtypes)
-            per_row.update(made)
+            (per_column if stage.folded else per_row).update(made)
+            if stage.folded and not folds:
+                yield f"{', '.join(stage.results)}: no axis is folded"
         else:
             yield from scan_faults(stage.kind, stage.value, stage.dtypes)
             if len(kernel.inner) != 1:

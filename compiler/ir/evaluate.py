@@ -12,7 +12,16 @@ from typing import Any
 import torch
 
 from .expression import Expression
-from .kernel import Allocate, Free, Kernel, Prefix, Reduction, Schedule, Store
+from .kernel import (
+    Allocate,
+    Free,
+    Kernel,
+    Prefix,
+    Reduction,
+    Schedule,
+    Store,
+    folded_axes,
+)
 from .node import (
     Alias,
     Assign,
@@ -164,9 +173,12 @@ def run_kernel(kernel: Kernel, tensors: Tensors, symbols: Symbols) -> None:
     outer = _points(kernel.outer, arrays, symbols, device)
     full = _points((*kernel.outer, *kernel.inner), arrays, symbols, device)
     ones = (1,) * len(kernel.inner)
+    folds = [kernel.outer.index(a) for a in folded_axes(kernel.outer, kernel.stages)]
+    kept = [axis for n, axis in enumerate(kernel.outer) if n not in folds]
+    across = _points((*kept, *kernel.inner), arrays, symbols, device)
     for stage in kernel.stages:
         if isinstance(stage, Store):
-            points = full if stage.inner else outer
+            points = across if stage.folded else full if stage.inner else outer
             if stage.buffer not in kernel.buffers:
                 raise EvaluationError(
                     f"{kernel.name} stores to {stage.buffer}, unlisted"
@@ -174,6 +186,10 @@ def run_kernel(kernel: Kernel, tensors: Tensors, symbols: Symbols) -> None:
             _stored(arrays[stage.buffer], points, stage)
             outer.forget()
             full.forget()
+            continue
+        if isinstance(stage, Reduction) and stage.folded:
+            folded = _folded(stage, full, folds)
+            across.locals.update(zip(stage.results, folded, strict=True))
             continue
         if isinstance(stage, Reduction):
             results = _reduced(stage.reducer, full, stage.values, len(kernel.outer))
@@ -188,6 +204,20 @@ def run_kernel(kernel: Kernel, tensors: Tensors, symbols: Symbols) -> None:
                 outer.locals[name] = result
                 result = result.reshape(result.shape + ones)
             full.locals[name] = result
+
+
+def _folded(
+    stage: Reduction, full: Points, folds: Sequence[int]
+) -> tuple[torch.Tensor, ...]:
+    """Return a reduction over some of the outer axes."""
+    (value,) = (full.tensor(v) for v in stage.values)
+    kept = [n for n in range(value.dim()) if n not in folds]
+    moved = value.permute(*kept, *folds)
+    results = reduce(stage.reducer, moved.flatten(len(kept)))
+    for name, dtype, result in zip(stage.results, stage.dtypes, results, strict=True):
+        if result.dtype != torch_type(dtype):
+            raise EvaluationError(f"{name} is {result.dtype}, declared {dtype}")
+    return results
 
 
 def _prefix(stage: Prefix, full: Points, along: int) -> tuple[torch.Tensor, ...]:

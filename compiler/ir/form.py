@@ -63,6 +63,7 @@ def form_of(kernel: Kernel) -> Form:
                 tuple(results[name] for name in stage.results),
                 stage.dtypes,
                 tuple(map(anonymous, values)),
+                isinstance(stage, Reduction) and stage.folded,
             )
         return (
             names[stage.buffer],
@@ -72,6 +73,7 @@ def form_of(kernel: Kernel) -> Form:
             stage.inner,
             stage.mode,
             stage.injective,
+            stage.folded,
         )
 
     key = (

@@ -3,12 +3,17 @@
 A kernel is one loop nest: outer axes, whose points are independent, around inner axes,
 over which it reduces or scans. Its stages run in order. In a stage all loads come
 before all stores of the same point.
+
+Some outer axes may be *folded*: column sums run across them. A normalisation's
+gradient sums along each row and, over the rows of a chunk, along each column; one pass
+over the rows does both.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from .expression import Expression
+from .expression import Expression, leaves
 from .node import Alias, Axis, Buffer, Extern
 
 
@@ -23,12 +28,16 @@ class Reduction:
         reducer: A key of ``node.REDUCERS``.
         values: Over outer and inner digits.
         dtypes: Types of the results.
+        folded: Whether it reduces over the folded axes instead (:func:`folded_axes`),
+            for each point of the other outer axes and of the inner ones. Only folded
+            stores read its result.
     """
 
     results: tuple[str, ...]
     reducer: str
     values: tuple[Expression, ...]
     dtypes: tuple[str, ...]
+    folded: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,6 +72,7 @@ class Store:
             is atomic where points can meet.
         condition: Bool; nothing is written where it is false.
         injective: Whether different points are known to have different targets.
+        folded: Whether it runs once for all points of the folded axes, after them.
     """
 
     buffer: str
@@ -72,9 +82,24 @@ class Store:
     mode: str = "set"
     condition: Expression | None = None
     injective: bool = True
+    folded: bool = False
 
 
 Stage: TypeAlias = Reduction | Prefix | Store
+
+
+def folded_axes(outer: Iterable[Axis], stages: Iterable[Stage]) -> tuple[Axis, ...]:
+    """Return the axes that folded reductions run over: no folded store has them.
+
+    Args:
+        outer: The outer axes.
+        stages: With their targets; without a folded store there are no such axes.
+    """
+    folds = [s for s in stages if isinstance(s, Store) and s.folded]
+    if not folds:
+        return ()
+    named = {leaf for store in folds for leaf in leaves("digit", *store.target)}
+    return tuple(axis for axis in outer if axis.digit not in named)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

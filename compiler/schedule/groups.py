@@ -5,14 +5,14 @@ leads from one to the other through a third. Ancestors are bit sets in integers,
 test costs one machine word for each 64 groups.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from compiler.ir.expression import Expression
 from compiler.ir.node import Alias, Assign, Buffer, Extern, Node, Program, Scatter
 
 from .arrays import Storages, mutated, reads
-from .merge import Refusal, merged
+from .merge import Refusal, Sizes, merged
 from .nest import Nest, nest_of, scatter_nest, stage_loads
 from .refine import refined
 from .work import bytes_of, points
@@ -206,6 +206,42 @@ class Graph:
         if isinstance(result, Refusal):
             return False
         self._joined(left, right, result, self._saved(left, right, result))
+        return True
+
+    def join_as(
+        self,
+        rows: Group,
+        columns: Group,
+        make: Callable[[Nest, Nest, Sizes], Nest | Refusal],
+    ) -> bool:
+        """Make one group of two in another way than by their loops, if bytes are saved.
+
+        Args:
+            rows: Whose loops stay.
+            columns: The other one.
+            make: Returns the nest that does the first and then the second.
+        """
+        left, right = rows, columns
+        if left.ancestors >> right.number & 1:
+            left, right = right, left
+        if self._path(right, left):
+            self._refuse(left, right, "another step runs between them")
+            return False
+        reason = self._unwanted(left, right)
+        assert left.nest is not None and right.nest is not None
+        result = (
+            make(left.nest, right.nest, self.sizes)
+            if reason is None
+            else Refusal(reason)
+        )
+        if isinstance(result, Refusal):
+            self._refuse(left, right, result.reason)
+            return False
+        saved = self._saved(left, right, result)
+        if saved <= 0:
+            self._refuse(left, right, "no byte is saved")
+            return False
+        self._joined(left, right, result, saved)
         return True
 
     def latest(self, group: Group) -> int:

@@ -14,8 +14,8 @@ from compiler.ir.node import Axis, Map, Node, Program, Reduce, Scan
 from compiler.options import Options
 
 from .canonical import canonical_node
-from .reductions import PROCESSORS
 from .refine import split_axis
+from .row_chunks import PROCESSORS
 from .simplify import ranges_of, simplified
 from .work import points
 

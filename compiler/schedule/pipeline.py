@@ -10,6 +10,7 @@ from .arrays import reads, without_dead
 from .assemble import assembled, with_default_strides
 from .canonical import canonical
 from .channels import with_channels_last
+from .column_sums import with_column_sums
 from .groups import grouped
 from .inline import inlined
 from .long_scans import with_long_scans
@@ -64,6 +65,7 @@ def schedule(
     graph = grouped(program)
     buffers = program.buffers()
     with_default_strides(buffers, _demanded(program))
+    with_column_sums(graph, buffers, options)
     with_siblings(graph, buffers)
     steps = assembled(graph, buffers, notes)
     inputs = [b.name for b in program.inputs if isinstance(b, Buffer)]

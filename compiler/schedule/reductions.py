@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product as combinations
 
-from compiler.ir.expression import Expression, leaves, loads, make
+from compiler.ir.expression import Expression, loads, make
 from compiler.ir.index import constant_value, index
 from compiler.ir.node import Axis, Buffer, Map, Node, Program, Reduce
 from compiler.ir.operations import type_class
@@ -21,6 +21,7 @@ from compiler.options import Options
 from .arrays import space_of, values_of
 from .chunks import CUTTABLE, in_chunks
 from .refine import split_axis
+from .row_chunks import PROCESSORS, is_across, rows_beside
 from .simplify import ranges_of, simplified
 from .work import points
 
@@ -43,6 +44,7 @@ def with_fit_reductions(
 ) -> Program:
     """Return the program with reductions unrolled or cut in two where that pays."""
     spread = _broadcast(program)
+    beside = None if options.deterministic else rows_beside(program)
     out: list[Node] = []
     for node in program.nodes:
         if not isinstance(node, Reduce):
@@ -56,7 +58,11 @@ def with_fit_reductions(
             notes.append(f"{node.buffers[0].name} is written out")
             out.append(plain)
             continue
-        halves = cut(node, options, program.least)
+        parts = None if beside is None else beside(node)
+        if parts is None:
+            halves = cut(node, options, program.least)
+        else:
+            halves = in_chunks(node, *parts, program.least)
         if len(halves) > 1:
             name = node.buffers[0].name
             notes.append(f"{name} is reduced in two steps: few results, many elements")
@@ -170,30 +176,12 @@ def _chunks(node: Reduce, options: Options) -> int | None:
         if threads == 1 or results >= 2 * threads or elements < 1 << 15:
             return None
         return 4 * threads
-    lanes = _lanes(node)
+    lanes = 64 if is_across(node) else 1
     programs = max(results // lanes, 1)
     if programs >= 2 * PROCESSORS or elements * results < 1 << 18:
         return None
     wanted = max(4 * PROCESSORS // programs, 2)
     return min(wanted, max(elements // (1 if lanes > 1 else 1024), 1))
-
-
-PROCESSORS = 132
-"""Multiprocessors that a GPU has, about."""
-
-
-def _lanes(node: Reduce) -> int:
-    """Return how many results a program makes side by side.
-
-    Where the elements of one result are not adjacent in memory, adjacent results are
-    computed together.
-    """
-    reduced = {axis.digit for axis in node.reduced}
-    for load in loads(*node.values):
-        found = [set(leaves("digit", arg)) & reduced for arg in load.args]
-        if any(found) and not found[-1]:
-            return 64
-    return 1
 
 
 def _cut_axes(

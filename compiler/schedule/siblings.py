@@ -39,7 +39,7 @@ def with_siblings(graph: Graph, buffers: Mapping[str, Buffer]) -> None:
             partner = graph.groups[other]
             near = number - max(other, graph.latest(partner)) <= NEAR
             few = _bytes(partner, graph) + _bytes(group, graph) <= MOST_BYTES
-            fit = near and few and _strangers(partner, group)
+            fit = near and few and are_strangers(partner, group)
             if fit and graph.join(partner, group):
                 continue
         recent[key] = number
@@ -66,7 +66,7 @@ def _bytes(group: Group, graph: Graph) -> int:
     return sum(graph.sizes.get(name, 0) for name in group.reads | group.writes)
 
 
-def _strangers(left: Group, right: Group) -> bool:
+def are_strangers(left: Group, right: Group) -> bool:
     """Return whether neither needs the other."""
     return not (
         left.ancestors >> right.number & 1 or right.ancestors >> left.number & 1

@@ -25,6 +25,7 @@ from compiler.ir.index import (
     flatten,
     floordiv,
     index,
+    mod,
     mul,
     sub,
     terms,
@@ -466,9 +467,9 @@ class Walk:
     def _solve(
         self, mine: Expression, theirs: Expression, unknown: list[Expression]
     ) -> Mismatch | None:
-        """Let the one unknown digit of an index be what the kernel has there."""
+        """Let the unknown digits of an index be what the kernel has there."""
         if len(unknown) != 1:
-            return Mismatch(f"several reduced axes meet in {theirs}")
+            return self._solve_several(mine, theirs, unknown)
         counts = terms(theirs)
         factor = counts.get(unknown[0])
         rest = sub(theirs, unknown[0]) if factor == 1 else None
@@ -479,6 +480,31 @@ class Walk:
         if not self.ranges.inside(value, extent):
             return Mismatch(f"{value} may be outside of a reduced axis of {extent}")
         self.bound[unknown[0]] = value
+        return None
+
+    def _solve_several(
+        self, mine: Expression, theirs: Expression, unknown: list[Expression]
+    ) -> Mismatch | None:
+        """Take apart a number whose digits are unknown: it has one value for each."""
+        failed = Mismatch(f"several reduced axes meet in {theirs}")
+        counts = terms(theirs)
+        rest, reach = theirs, 1
+        found: dict[Expression, tuple[int, int]] = {}
+        for one in sorted(unknown, key=lambda one: counts.get(one, 0)):
+            weight, extent = counts.get(one, 0), constant_value(self.extents[one])
+            rest = sub(rest, mul(one, weight))
+            if weight != reach or extent is None:
+                return failed
+            found[one] = reach, extent
+            reach *= extent
+        value = self.simplify(sub(mine, rest))
+        if any(one in leaves("digit", rest) for one in unknown):
+            return failed
+        if not self.ranges.inside(value, index(reach)):
+            return Mismatch(f"{value} may be outside of reduced axes of {reach}")
+        for one, (weight, extent) in found.items():
+            place = mod(floordiv(value, weight), extent)
+            self.bound[one] = self.simplify(place)
         return None
 
 

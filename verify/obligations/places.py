@@ -5,10 +5,11 @@ position in memory says which element is meant: for an array whose strides form 
 mixed-radix system, coordinates are its digits.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
-from compiler.ir.expression import Expression
+from compiler.ir.expression import Expression, nodes, substitute
 from compiler.ir.index import (
     add,
     constant_value,
@@ -123,6 +124,41 @@ def own_place(
     for number, value in split(position, radix(parts, ranges, full.name), ranges):
         place[number] = value
     return tuple(place)
+
+
+def cut_where_divided(
+    values: Sequence[Expression],
+    axes: Sequence[Axis],
+    new: Callable[[Expression], Expression],
+) -> tuple[list[Expression], list[Axis]]:
+    """Return indices and loops in which loops that the indices divide are several.
+
+    Args:
+        values: Indices over the loops' digits.
+        axes: The loops.
+        new: Returns a fresh digit of an extent.
+    """
+    out: list[Axis] = []
+    changes: dict[Expression, Expression] = {}
+    for axis in axes:
+        extent = constant_value(axis.extent)
+        by = {
+            constant_value(node.args[1])
+            for node in nodes(*values)
+            if node.op in ("floordiv", "mod") and node.args[0] is axis.digit
+        }
+        steps = sorted(step for step in by if step is not None)
+        chain = [1, *steps, extent or 0]
+        if not steps or any(b % a for a, b in pairwise(chain)) or not extent:
+            out.append(axis)
+            continue
+        total = index(0)
+        for low, high in pairwise(chain):
+            part = Axis(new(index(high // low)), index(high // low))
+            out.insert(0, part)
+            total = add(total, mul(part.digit, low))
+        changes[axis.digit] = total
+    return [substitute(value, changes) for value in values], out
 
 
 def solved(

@@ -21,6 +21,7 @@ class Access:
         stage: Number of the stage.
         inner: Whether it happens at each inner point, or once an outer point.
         writes: Whether it is a store.
+        folded: Whether it happens once for all points of the folded axes.
     """
 
     buffer: str
@@ -29,6 +30,7 @@ class Access:
     stage: int
     inner: bool
     writes: bool
+    folded: bool = False
 
 
 def ranges_of(kernel: Kernel, least: dict[Expression, int]) -> Ranges:
@@ -58,9 +60,8 @@ def accesses(kernel: Kernel) -> list[Access]:
                 )
         if isinstance(stage, Store):
             held = _assumed(stage.condition)
-            found.append(
-                Access(stage.buffer, stage.target, held, number, stage.inner, True)
-            )
+            where = stage.buffer, stage.target, held, number, stage.inner
+            found.append(Access(*where, True, stage.folded))
     return found
 
 

@@ -33,7 +33,8 @@ def no_race(
         for store in touched:
             if not store.writes or store.buffer != load.buffer:
                 continue
-            if load.coordinates == store.coordinates and load.inner == store.inner:
+            same = load.coordinates == store.coordinates and load.inner == store.inner
+            if same and not store.folded:
                 continue
             asked += 1
             verdict = _apart(kernel, load, store, ranges, solver)

@@ -11,7 +11,14 @@ from dataclasses import replace
 from algebra.verdict import Proved, Refuted, Unknown, Verdict
 from compiler.ir.expression import Expression, make, rewrite, substitute
 from compiler.ir.index import add, constant_value, index, mul, product, unflatten
-from compiler.ir.kernel import Kernel, Prefix, Reduction, Schedule, Store
+from compiler.ir.kernel import (
+    Kernel,
+    Prefix,
+    Reduction,
+    Schedule,
+    Store,
+    folded_axes,
+)
 from compiler.ir.node import (
     Alias,
     Axis,
@@ -35,9 +42,9 @@ from .definitions import (
 )
 from .matching import UNKNOWN, Mismatch, Walk, count_is
 from .moments import moments
-from .places import UnplacedError, position_of, solved
+from .places import UnplacedError, cut_where_divided, position_of, solved
 from .prepared import Fold, Prepared, prepared
-from .stores import is_mixed_radix
+from .stores import axes_of, is_mixed_radix
 
 SMALL = 16
 """Elements of a reduction that may have been written out, at most."""
@@ -316,7 +323,7 @@ class Reads:
         if store.mode != "set" or store.condition is not None:
             return None
         kernel = made.kernel
-        axes = (*kernel.outer, *kernel.inner) if store.inner else kernel.outer
+        axes = axes_of(kernel, store.inner, store.folded)
         there = position_of(self.arrays[name], load.args)
         at = solved(
             kernel.buffers[name], given.target, axes, there, walk.ranges, walk.least
@@ -432,8 +439,10 @@ class Reads:
 
     def body(self, fold: Fold, walk: Walk) -> tuple[Expression, list[Axis]]:
         """Return what a reduction reduces, over digits that are known to the walk."""
-        axes = fold.prepared.kernel.inner
         stage = fold.stage
+        axes = fold.prepared.kernel.inner
+        if isinstance(stage, Reduction) and stage.folded:
+            axes = folded_axes(fold.prepared.kernel.outer, fold.prepared.stages)
         value = stage.values[0] if isinstance(stage, Reduction) else stage.value
         if not fold.at:
             return value, list(axes)
@@ -484,6 +493,8 @@ class Reads:
             return first if first.wrong == found.wrong else replace(first, wrong=False)
         known = [walk.bound[d] for d in unknown.values() if d in walk.bound]
         axes = [axis for axis in inner if constant_value(axis.extent) != 1]
+        known, axes = cut_where_divided(known, axes, lambda e: walk.new("cut", e))
+        known = [walk.simplify(place) for place in known]
         if len(known) == len(unknown) and is_mixed_radix(known, axes, walk.ranges):
             return None
         return Mismatch("elements of a reduction may be taken twice")

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from algebra.verdict import Proved, Refuted, Unknown, Verdict
 from compiler.ir.expression import Expression
 from compiler.ir.index import Index, constant_value, index, product, sub, terms
-from compiler.ir.kernel import Kernel, Store
+from compiler.ir.kernel import Kernel, Store, folded_axes
 from compiler.ir.node import Axis
 from compiler.ir.ranges import Ranges
 from verify.symbolic import terms as integer
@@ -16,9 +16,13 @@ from .integers import Integers, ask
 from .points import Access
 
 
-def axes_of(kernel: Kernel, inner: bool) -> tuple[Axis, ...]:
+def axes_of(kernel: Kernel, inner: bool, folded: bool = False) -> tuple[Axis, ...]:
     """Return the axes over which an access runs."""
-    return (*kernel.outer, *kernel.inner) if inner else kernel.outer
+    axes = (*kernel.outer, *kernel.inner) if inner else kernel.outer
+    if folded:
+        gone = folded_axes(kernel.outer, kernel.stages)
+        return tuple(axis for axis in axes if axis not in gone)
+    return axes
 
 
 def is_mixed_radix(
@@ -90,7 +94,7 @@ def write_once(
     asked = 0
     for name, those in stores.items():
         for number, (access, _) in enumerate(those):
-            axes = axes_of(kernel, access.inner)
+            axes = axes_of(kernel, access.inner, access.folded)
             if not is_mixed_radix(access.coordinates, axes, ranges):
                 asked += 1
                 verdict = _apart(access, access, axes, ranges, solver, kernel)
@@ -171,7 +175,7 @@ def coverage(
     for access in touched:
         if not access.writes or access.buffer not in fresh:
             continue
-        axes = axes_of(kernel, access.inner)
+        axes = axes_of(kernel, access.inner, access.folded)
         points = product(axis.extent for axis in axes)
         written[access.buffer] = sub(
             written.get(access.buffer, index(0)), sub(0, points)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from compiler.errors import BuildError
 from compiler.ir.expression import Expression, leaves, make, nodes, rewrite
 from compiler.ir.index import (
     add,
@@ -19,7 +20,7 @@ from compiler.ir.index import (
     mul,
     terms,
 )
-from compiler.ir.kernel import Kernel, Prefix, Reduction, Store
+from compiler.ir.kernel import Kernel, Prefix, Reduction, Store, folded_axes
 from compiler.ir.node import Axis, Buffer
 from compiler.ir.ranges import Ranges
 
@@ -116,7 +117,16 @@ def flatten(kernel: Kernel, least: dict[Expression, int] | None = None) -> Nest:
     Args:
         kernel: As the scheduler made it.
         least: Symbol -> the least that it can be.
+
+    Raises:
+        BuildError: it sums columns over rows, which only a GPU's kernels do.
     """
+    if folded_axes(kernel.outer, kernel.stages):
+        raise BuildError(
+            f"{kernel.name} sums columns in its loop over rows; schedule it for a CPU",
+            command="C++",
+            output="refused",
+        )
     axes = (*kernel.outer, *kernel.inner)
     ranges = Ranges({axis.digit: axis.extent for axis in axes}, least or {})
     strides = {

@@ -117,4 +117,7 @@ def _with_block(plan: Plan, axis: TileAxis, block: int) -> Plan:
     reduced = plan.reduced
     if reduced is not None and reduced.digit is axis.digit:
         reduced = new
-    return replace(plan, tile=tile, reduced=reduced)
+    folded = plan.folded
+    if folded is not None and folded.digit is axis.digit:
+        folded = new
+    return replace(plan, tile=tile, reduced=reduced, folded=folded)

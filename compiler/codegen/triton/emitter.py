@@ -69,7 +69,7 @@ class Emitter:
         self._axes = {axis.digit: axis for axis in plan.tile}
         self._axes.update({lane_of(axis): axis for axis in plan.tile})
         self._programs = programs_of(plan)
-        self._blocks = {block_of(axis): axis for axis in plan.independent}
+        self._blocks = {block_of(axis): axis for axis in plan.shared}
         extents = {axis.digit: axis.extent for axis in plan.programs}
         for axis in plan.tile:
             extents[axis.digit] = rounded(axis.extent, axis.block)
@@ -239,19 +239,31 @@ class Emitter:
         if reduced is not None and self.plan.persistent:
             self.coordinate(reduced, "")
 
+    @property
+    def looped(self) -> TileAxis:
+        """Return the dim of the tile that a program loops over."""
+        axis = self.plan.folded or self.plan.reduced
+        assert axis is not None
+        return axis
+
     def loop(self) -> None:
-        """Print the head of a loop over tiles along ``r``, and enter it."""
-        reduced = self.plan.reduced
-        assert reduced is not None
+        """Print the head of a loop over tiles along ``r`` or rows, and enter it."""
+        axis = self.looped
         start = self.name("start")
-        extent = self.value(reduced.extent)
-        self.line(f"for {start} in range(0, {extent}, RBLOCK):")
+        extent = self.value(axis.extent)
+        step = f"{axis.name.upper()}BLOCK"
+        loop = f"range(0, {extent}, {step})"
+        if self.plan.folded is not None and self.plan.num_stages > 1:
+            # without a product of matrices only this asks for a pipeline
+            stages = self.plan.num_stages
+            loop = f"tl.range(0, {extent}, {step}, num_stages={stages})"
+        self.line(f"for {start} in {loop}:")
         self.open()
-        tile = block_of(reduced)
+        tile = block_of(axis)
         if tile in self._uses:
-            self.line(f"{tile.data} = {start} // RBLOCK")
+            self.line(f"{tile.data} = {start} // {step}")
             self._scopes[-1][tile, ()] = str(tile.data)
-        self.coordinate(reduced, start)
+        self.coordinate(axis, start)
 
     def lanes(self, axis: TileAxis) -> str:
         """Return the numbers of a tile's points along an axis, spread over the tile."""
@@ -476,18 +488,14 @@ class Emitter:
         return node in self._coarse
 
     def _in_loop(self, root: Expression) -> bool:
-        """Return whether a value changes from tile to tile of the loop over ``r``."""
-        reduced = self.plan.reduced
-        assert reduced is not None
-        if reduced.name in self.dims(root):
+        """Return whether a value changes from tile to tile of the loop."""
+        if self.looped.name in self.dims(root):
             return True
-        tile = block_of(reduced)
+        tile = block_of(self.looped)
         return tile in self._uses and any(node is tile for node in nodes(root))
 
     def hoist(self, roots: Sequence[Expression]) -> None:
-        """Print before a loop over ``r`` what does not depend on it."""
-        reduced = self.plan.reduced
-        assert reduced is not None
+        """Print before a loop what does not depend on it."""
         seen: set[Expression] = set()
         stack = list(roots)
         while stack:

@@ -13,6 +13,7 @@ from compiler.ir.operations import type_class
 from . import library
 from .emitter import Emitter
 from .flat import expressions
+from .folding import print_folded
 from .plan import plan
 from .reducing import (
     Loop,
@@ -98,6 +99,8 @@ def print_kernel(
         for stage in chosen.kernel.stages:
             assert isinstance(stage, Store)
             _store(emitter, stage)
+    elif chosen.folded is not None:
+        print_folded(emitter, _store)
     elif chosen.persistent:
         _print_persistent(emitter)
     else:
@@ -123,6 +126,8 @@ def _store(emitter: Emitter, stage: Store) -> None:
     dims = emitter.all_dims
     if plan.reduced is not None and not stage.inner:
         dims = dims - {plan.reduced.name}
+    if plan.folded is not None and stage.folded:
+        dims = dims - {plan.folded.name}
     target = stage.target[0]
     guards: tuple[Expression, ...] = ()
     if stage.condition is not None:

@@ -6,10 +6,11 @@ from typing import Final
 
 from compiler.ir.expression import nodes
 from compiler.ir.index import constant_value, digit, product, unflatten
-from compiler.ir.kernel import Kernel, Reduction, Store
+from compiler.ir.kernel import Kernel, Reduction, Store, folded_axes
 from compiler.ir.node import Axis
 
 from .flat import indices, replaced
+from .folding import plan_folded
 from .tile import (
     LINE_BYTES,
     MANY,
@@ -38,6 +39,8 @@ def plan_reduction(kernel: Kernel, invariant: bool) -> Plan:
     digits = {a.digit: p for a, p in zip(kernel.inner, places, strict=True)}
     whole = replace(kernel, outer=(*kernel.outer, r))
     kernel = replace(replaced(whole, digits), outer=kernel.outer, inner=(r,))
+    if folded_axes(kernel.outer, kernel.stages):
+        return plan_folded(kernel, r)
     found = accesses(kernel)
     if kernel.outer and _by_columns(kernel, r, found):
         return _plan_columns(kernel, r, found, invariant)

@@ -82,6 +82,8 @@ class Plan:
         persistent: Whether ``r`` has one tile, which stays in registers.
         num_warps: Warps of a program.
         num_stages: Depth of the software pipeline.
+        folded: The dim of the tile that a program loops over, to sum columns on the
+            way; None if it has no such loop. ``r`` is persistent then.
     """
 
     kernel: Kernel
@@ -91,6 +93,7 @@ class Plan:
     persistent: bool
     num_warps: int
     num_stages: int = 1
+    folded: TileAxis | None = None
 
     @property
     def independent(self) -> tuple[TileAxis, ...]:
@@ -98,10 +101,15 @@ class Plan:
         return tuple(axis for axis in self.tile if axis is not self.reduced)
 
     @property
+    def shared(self) -> tuple[TileAxis, ...]:
+        """Return the dims of the tile that programs share out."""
+        return tuple(axis for axis in self.independent if axis is not self.folded)
+
+    @property
     def grid(self) -> Expression:
         """Return the number of programs."""
         points = product(axis.extent for axis in self.programs)
-        return mul(points, *(axis.blocks for axis in self.independent))
+        return mul(points, *(axis.blocks for axis in self.shared))
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +165,7 @@ def tiles_apart(plan: Plan) -> Plan:
     split = {
         axis.digit: add(mul(block_of(axis), axis.block), lane_of(axis))
         for axis in plan.tile
-        if not (axis is plan.reduced and plan.persistent)
+        if axis is not plan.folded and not (axis is plan.reduced and plan.persistent)
     }
     extents: dict[Expression, Index] = {a.digit: a.extent for a in plan.programs}
     for axis in plan.tile:
@@ -183,14 +191,14 @@ def programs_of(plan: Plan) -> dict[Expression, Expression]:
 
     The last axis runs fastest: neighbouring programs share lines of memory.
     """
-    independent = plan.independent
+    shared = plan.shared
     extents = [axis.extent for axis in plan.programs]
-    extents += [axis.blocks for axis in independent]
+    extents += [axis.blocks for axis in shared]
     # no program runs where an extent is 0: any place will do
     extents = [index(1) if constant_value(e) == 0 else e for e in extents]
     places = unflatten(digit("program"), extents) if extents else []
     names = [axis.digit for axis in plan.programs]
-    names += [block_of(axis) for axis in independent]
+    names += [block_of(axis) for axis in shared]
     return dict(zip(names, places, strict=True))
 
 

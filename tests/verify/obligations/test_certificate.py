@@ -1,11 +1,12 @@
 """Kernels are proved, and each planted fault is refuted at a point that shows it."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
 from algebra.verdict import Proved, Refuted, Unknown
-from compiler.ir.expression import Expression, make
+from compiler.ir.expression import Expression, make, substitute
 from compiler.ir.index import (
     add,
     contiguous_strides,
@@ -14,10 +15,21 @@ from compiler.ir.index import (
     index,
     mod,
     mul,
+    sub,
     symbol,
 )
-from compiler.ir.kernel import Allocate, Free, Kernel, Reduction, Schedule, Store
-from compiler.ir.node import Axis, Buffer
+from compiler.ir.kernel import (
+    Allocate,
+    Free,
+    Kernel,
+    Reduction,
+    Schedule,
+    Stage,
+    Store,
+    folded_axes,
+)
+from compiler.ir.node import Axis, Buffer, Map, Program, Reduce
+from compiler.schedule import schedule
 from verify.obligations import certify_kernel, certify_schedule, validate, worst
 
 ROW, COLUMN, SIZE = digit("i"), digit("j"), symbol("N")
@@ -216,3 +228,139 @@ def test_memory_plans() -> None:
         bad = Schedule((x,), steps, ("y",))
         verdict = certify_schedule(bad)[-1].verdicts["memory_plan"]
         assert isinstance(verdict, Refuted), steps
+
+
+def sums_of_columns(batch: int, tokens: int, length: int) -> tuple[Program, Schedule]:
+    """``y = x * sum(z * w)`` by rows, and sums of columns; ``z``'s rows are flat."""
+    b, t, r, s = (digit(name) for name in ("i0", "i1", "r0", "r1"))
+
+    def gpu(name: str, *shape: int) -> Buffer:
+        return replace(array(name, *shape), device="cuda:0")
+
+    def times(left: Expression, right: Expression) -> Expression:
+        return make("mul", (left, right), "float32")
+
+    def free(name: str, *shape: int) -> Buffer:
+        return replace(gpu(name, *shape), strides=None)
+
+    def axes(**extents: int) -> tuple[Axis, ...]:
+        return tuple(Axis(digit(d), index(n)) for d, n in extents.items())
+
+    z = load("z", add(mul(b, tokens), t), r)
+    column = digit("i2")
+    here, across = (b, t, column), (r, s, b)
+    value = times(load("x", *here), load("a", b, t))
+    turned = load("z", add(mul(r, tokens), s), b)
+    return planned_by_hand(
+        (gpu("x", batch, tokens, length), gpu("z", batch * tokens, length)),
+        (
+            Reduce(
+                (free("a", batch, tokens),),
+                axes(i0=batch, i1=tokens),
+                axes(r0=length),
+                "sum",
+                (times(z, load("x", b, t, r)),),
+            ),
+            Map(
+                free("y", batch, tokens, length),
+                axes(i0=batch, i1=tokens, i2=length),
+                value,
+            ),
+            Reduce(
+                (free("p", length),),
+                axes(i0=length),
+                axes(r0=batch, r1=tokens),
+                "sum",
+                (times(turned, load("x", *across)),),
+            ),
+            Reduce(
+                (free("q", length),),
+                axes(i0=length),
+                axes(r0=batch, r1=tokens),
+                "sum",
+                (turned,),
+            ),
+        ),
+    )
+
+
+def planned_by_hand(
+    inputs: tuple[Buffer, ...], nodes: tuple[Map | Reduce, ...]
+) -> tuple[Program, Schedule]:
+    program = Program(inputs, nodes, ("y", "p", "q"))
+    return program, schedule(program)
+
+
+@pytest.mark.parametrize(("batch", "tokens"), [(16, 512), (64, 197), (64, 49)], ids=str)
+def test_sums_on_the_way_over_rows_are_proved(batch: int, tokens: int) -> None:
+    program, made = sums_of_columns(batch, tokens, 96)
+    rows, *_ = [step for step in made.steps if isinstance(step, Kernel)]
+    assert folded_axes(rows.outer, rows.stages)
+    for one in certify_schedule(made, program):
+        assert isinstance(worst(one.verdicts), Proved), (one.kernel, one.verdicts)
+
+
+def folded_faults(rows: Kernel) -> dict[str, Kernel]:
+    """Return kernels that sum columns wrongly."""
+    gone = folded_axes(rows.outer, rows.stages)[0]
+    last = next(s for s in rows.stages if isinstance(s, Store) and s.folded)
+
+    def each(change: Callable[[Stage], Stage]) -> Kernel:
+        return replace(rows, stages=tuple(map(change, rows.stages)))
+
+    def shifted(value: Expression) -> Expression:
+        return substitute(value, {gone.digit: floordiv(gone.digit, 2)})
+
+    return {
+        "each row stores": each(
+            lambda s: replace(s, folded=False) if isinstance(s, Store) else s
+        ),
+        "a row is summed twice": each(
+            lambda s: (
+                replace(s, values=tuple(map(shifted, s.values)))
+                if isinstance(s, Reduction) and s.folded
+                else s
+            )
+        ),
+        "the last row is left out": replace(
+            rows,
+            outer=tuple(
+                replace(a, extent=sub(a.extent, 1)) if a is gone else a
+                for a in rows.outer
+            ),
+        ),
+        "one chunk is stored": each(
+            lambda s: (
+                replace(
+                    s,
+                    target=tuple(
+                        substitute(t, {a.digit: index(0) for a in rows.outer})
+                        for t in s.target
+                    ),
+                )
+                if s is last
+                else s
+            )
+        ),
+    }
+
+
+@pytest.mark.parametrize(
+    "fault",
+    (
+        "each row stores",
+        "a row is summed twice",
+        "the last row is left out",
+        "one chunk is stored",
+    ),
+)
+@pytest.mark.parametrize(("batch", "tokens"), [(16, 512), (64, 197)], ids=str)
+def test_faults_of_sums_on_the_way_are_found(
+    batch: int, tokens: int, fault: str
+) -> None:
+    program, made = sums_of_columns(batch, tokens, 96)
+    rows = next(step for step in made.steps if isinstance(step, Kernel))
+    broken = folded_faults(rows)[fault]
+    steps = tuple(broken if step is rows else step for step in made.steps)
+    found = certify_schedule(replace(made, steps=steps), program)
+    assert any(not isinstance(worst(one.verdicts), Proved) for one in found)

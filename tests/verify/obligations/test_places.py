@@ -17,7 +17,13 @@ from compiler.ir.index import (
 )
 from compiler.ir.node import Axis, Buffer
 from compiler.ir.ranges import Ranges
-from verify.obligations.places import UnplacedError, own_place, position_of, solved
+from verify.obligations.places import (
+    UnplacedError,
+    cut_where_divided,
+    own_place,
+    position_of,
+    solved,
+)
 
 X, Y = digit("x0"), digit("x1")
 
@@ -98,3 +104,21 @@ def test_rows_with_gaps_are_told_from_rows_without() -> None:
     axes = (Axis(X, index(6)), Axis(Y, index(5)))
     values = solved(seen, (X, Y), axes, there, known, {})
     assert values == {X: digit("i0"), Y: digit("i1")}
+
+
+def test_loops_are_cut_where_indices_divide_them() -> None:
+    names = iter("abc")
+    values = [floordiv(X, 6), mod(floordiv(X, 2), 3), mod(X, 2)]
+    found, axes = cut_where_divided(
+        values, [Axis(X, index(24))], lambda extent: digit(next(names))
+    )
+    assert [constant_value(axis.extent) for axis in axes] == [4, 3, 2]
+    extents = {axis.digit: axis.extent for axis in axes}
+    ranges = Ranges(extents)
+    assert [ranges.simplify(value) for value in found] == [a.digit for a in axes]
+
+
+def test_loops_stay_whole_where_a_divisor_does_not_fit() -> None:
+    axis = Axis(X, index(25))
+    values = [floordiv(X, 6)]
+    assert cut_where_divided(values, [axis], lambda e: Y) == (values, [axis])
