@@ -111,8 +111,16 @@ def distributed(layout: Layout, which: str) -> AffineLayout:
         which: How an error names it.
 
     Raises:
-        UnsupportedLayoutError: an in-dim is not distributed, e.g. ``offset``.
+        UnsupportedLayoutError: it is no layout, or an in-dim is not distributed, e.g.
+            ``offset``.
     """
+    if not isinstance(layout, LinearLayout | AffineLayout):
+        raise UnsupportedLayoutError(
+            f"a conversion needs a LinearLayout or an AffineLayout, got {which} of "
+            f"type {type(layout).__name__}; an encoding's is "
+            "encoding.to_linear_layout(shape)",
+            which=which,
+        )
     linear, offset = (
         (layout, 0)
         if isinstance(layout, LinearLayout)

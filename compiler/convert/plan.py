@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from algebra.affine import AffineLayout
 from algebra.dims import REGISTER
-from algebra.errors import OutOfRangeError
+from algebra.errors import OutOfRangeError, UnsupportedLayoutError
 from algebra.layout import LinearLayout
 from algebra.swizzle import Swizzling
 from algebra.verdict import Verdict
@@ -192,8 +192,9 @@ class Plan:
         bits with a last dim ``part`` of size 2, the lowest register bit of all places.
 
         Raises:
-            UnsupportedLayoutError: other blocks' memory, more than 48 KiB of it, or
-                layouts that the form cannot express.
+            UnsupportedLayoutError: other blocks' memory, more than 48 KiB of it,
+                layouts that the form cannot express, or PTX for a target or a number
+                of lanes that has none.
         """
         from compiler.codegen.gluon.emission import emit  # the door to Triton
 
@@ -212,7 +213,7 @@ class Plan:
                 in_common=in_common,
                 renamed=renamed,
             )
-        return emit(
+        emission = emit(
             self.steps,
             self.src,
             self.dst,
@@ -227,6 +228,16 @@ class Plan:
             memory=None if self.swizzling is None else self.swizzling.memory,
             banks=self.device.banks,
         )
+        lanes = hardware_of(self.src).lanes
+        if "inline_asm" in emission.text and (
+            not self.device.name.startswith("sm_") or lanes != self.device.lane_bits
+        ):
+            raise UnsupportedLayoutError(
+                "the form is PTX for whole warps of 32 lanes, got a plan for "
+                f"{self.device.name} with {1 << lanes} lanes; plan for sm_80, sm_90 or "
+                "sm_100"
+            )
+        return emission
 
     def prove(self) -> Verdict:
         """Prove for all elements that the plan does what it is for."""
@@ -262,7 +273,8 @@ def plan(
             instance, are alone in Triton; then any two make a word at no extra cost.
 
     Raises:
-        OutOfRangeError: ``element_bits`` isn't one of 8, 16, 32, 64, 128.
+        OutOfRangeError: ``element_bits`` isn't one of 8, 16, 32, 64, 128,
+            ``shared_bytes`` is negative, or ``resident_warps`` is not positive.
         UnsupportedLayoutError: a layout isn't distributed, or the target is unknown.
         DimMismatchError: the tensors, or the numbers of lanes, warps or blocks, differ.
         NotSolvableError: the source lacks an element.
@@ -323,9 +335,11 @@ def plans(
     if element_bits not in ELEMENT_BITS:
         raise OutOfRangeError(
             f"an element must have one of {list(ELEMENT_BITS)} bits, got "
-            f"element_bits={element_bits}",
+            f"element_bits={element_bits!r}",
             element_bits=element_bits,
         )
+    _check_at_least(0, "shared_bytes", shared_bytes)
+    _check_at_least(1, "resident_warps", resident_warps)
     goal = device(target)
     here = distributed(src, "src")
     there = check_same_tensor(here, distributed(dst, "dst"))
@@ -389,6 +403,14 @@ def plans(
         )
         for place, i in enumerate(order)
     ]
+
+
+def _check_at_least(least: int, name: str, number: int | None) -> None:
+    if number is not None and not number >= least:
+        raise OutOfRangeError(
+            f"{name} must be at least {least}, got {name}={number!r}; leave it out for "
+            "the default"
+        )
 
 
 def in_parts(layout: AffineLayout) -> AffineLayout:

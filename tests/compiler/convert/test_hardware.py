@@ -1,4 +1,9 @@
-from algebra import AffineLayout, LinearLayout
+from typing import Any
+
+import pytest
+
+from algebra import AffineLayout, LinearLayout, UnsupportedLayoutError
+from algebra.encodings import Blocked
 from compiler.convert.hardware import (
     Hardware,
     affine,
@@ -52,3 +57,18 @@ def test_out_dims_are_put_in_order() -> None:
     turned = AffineLayout(src.linear.transpose_outs(["dim1", "dim0"]), {"dim0": 1})
     same = check_same_tensor(src, turned)
     assert same.linear == src.linear and same.offset == {"dim0": 1, "dim1": 0}
+
+
+ENCODING = Blocked(
+    size_per_thread=(1,), threads_per_warp=(32,), warps_per_cta=(1,), order=(0,)
+)
+
+
+@pytest.mark.parametrize(
+    "given", [ENCODING, None, [[1], [2]]], ids=["encoding", "none", "list"]
+)
+def test_what_is_no_layout(given: Any) -> None:
+    with pytest.raises(
+        UnsupportedLayoutError, match=r"got src of type .*to_linear_layout"
+    ):
+        distributed(given, "src")

@@ -199,3 +199,24 @@ def test_five_thousand_random_pairs(capsys: pytest.CaptureFixture[str]) -> None:
 def test_families_are_named(pairs: dict[str, Pair]) -> None:
     with pytest.raises(OutOfRangeError, match="family must be one of"):
         plans(*pairs["nothing"], family="all")
+
+
+@pytest.mark.parametrize("number", [0, -2])
+def test_numbers_that_cannot_be(pairs: dict[str, Pair], number: int) -> None:
+    src, dst, bits = pairs["repetitions"]
+    with pytest.raises(OutOfRangeError, match=f"got resident_warps={number};"):
+        plan(src, dst, bits, resident_warps=number)
+    with pytest.raises(OutOfRangeError, match=f"got shared_bytes={number - 1};"):
+        plan(src, dst, bits, shared_bytes=number - 1)
+
+
+def test_ptx_needs_a_target_that_has_it() -> None:
+    lanes = [[1 << bit] for bit in range(1, 7)]
+    src = LinearLayout.from_bases({"register": [[1]], "lane": lanes}, ["dim0"])
+    dst = LinearLayout.from_bases(
+        {"register": lanes[-1:], "lane": [[1], *lanes[:-1]]}, ["dim0"]
+    )
+    for target in ("gfx942", "sm_90"):
+        with pytest.raises(UnsupportedLayoutError, match=f"{target} with 64 lanes"):
+            plan(src, dst, 32, target).emit()
+    assert "return x" in plan(src, src, 32, "gfx942").emit().text
