@@ -252,6 +252,38 @@ def block_scales(rows: int, columns: int) -> LinearLayout:
     return permute_axes(shape, (0, 3, 2, 1, 4))
 
 
+def col32_2r_4r4(rows: int, columns: int) -> LinearLayout:
+    """Return the map of a row-major matrix to cuBLASLt's COL32_2R_4R4.
+
+    In a tile of 32 x 32, row r and column c are at ``(((r % 8) // 2 * 4 + r // 8) * 2 +
+    r % 2) * 32 + c``; tiles follow each other column-major, 32 columns at a time.
+    Source: cuBLASLt, ``cublasLtOrder_t``.
+
+    Args:
+        rows: At least 32, a power of two.
+        columns: At least 32, a power of two.
+
+    Raises:
+        NotPowerOfTwoError: An extent is not a power of two.
+        DimMismatchError: An extent is less than 32.
+
+    Example:
+        >>> col32_2r_4r4(32, 32).columns[5:]
+        (32, 256, 512, 64, 128)
+    """
+    if rows < 32 or columns < 32:
+        raise DimMismatchError(
+            f"COL32_2R_4R4 has tiles of 32 x 32, got rows={rows}, columns={columns}; "
+            "pad to full tiles",
+            rows=rows,
+            columns=columns,
+        )
+    log2(rows, what="rows")
+    log2(columns, what="columns")
+    shape = (rows // 32, 4, 4, 2, columns // 32, 32)
+    return permute_axes(shape, (4, 0, 2, 1, 3, 5))
+
+
 def awq_order() -> LinearLayout:
     """Return the map of 8 int4 values to AWQ's order in a word.
 

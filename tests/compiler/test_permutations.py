@@ -86,6 +86,26 @@ def test_block_scales_tile_by_tile() -> None:
         permutations.block_scales(64, 4)
 
 
+def test_col32_2r_4r4_tile_by_tile() -> None:
+    rows, columns = 64, 128
+    matrix = torch.arange(rows * columns, dtype=torch.int16).view(rows, columns)
+    layout = permutations.col32_2r_4r4(rows, columns)
+    tiled = permute(matrix, layout).flatten()
+    for r in range(rows):
+        for c in range(columns):
+            tile = c // 32 * (rows // 32) + r // 32
+            row = (r % 8 // 2 * 4 + r % 32 // 8) * 2 + r % 2
+            assert tiled[tile * 1024 + row * 32 + c % 32] == matrix[r, c]
+
+
+@pytest.mark.parametrize(
+    ("rows", "error"), [(16, DimMismatchError), (48, NotPowerOfTwoError)]
+)
+def test_col32_2r_4r4_needs_full_tiles(rows: int, error: type[Exception]) -> None:
+    with pytest.raises(error, match="rows="):
+        permutations.col32_2r_4r4(rows, 32)
+
+
 def test_gather_lists_are_the_inverse_map() -> None:
     word = torch.arange(8)
     assert permute(word, permutations.awq_order()).tolist() == [0, 2, 4, 6, 1, 3, 5, 7]

@@ -25,6 +25,7 @@ NAMED: dict[str, Callable[..., IndexMap]] = {
         permutations.awq_order,
         permutations.bit_reversal,
         permutations.block_scales,
+        permutations.col32_2r_4r4,
         permutations.gray,
         permutations.marlin_tile,
         permutations.marlin_weight,
