@@ -5,6 +5,7 @@ of a permuted view. All are timed in turn on the same data, after their results 
 compared; the fraction is the time of a copy of the same size over theirs.
 """
 
+import os
 import statistics
 import time
 from collections.abc import Callable, Sequence
@@ -14,6 +15,8 @@ from typing import Any
 DTYPES = {"int8": 1, "float16": 2, "float32": 4, "int64": 8}
 """Name of a torch dtype -> size of an element [bytes]."""
 LEAST_BITS = 20
+TENSORS = 4
+"""Source, target, what is wanted, and a result: all are there at the same time."""
 Action = Callable[[], Any]
 
 
@@ -61,6 +64,30 @@ def named_maps(bits: int) -> dict[str, tuple[tuple[int, ...], tuple[int, ...]]]:
         "bit reversal": (every, tuple(reversed(range(bits)))),
         "morton": (every, (*zipped, *range(2 * side, bits))),
     }
+
+
+def most_bits(dtypes: Sequence[str], memory: int) -> int:
+    """Return log2 of the most elements whose survey fits into memory.
+
+    Args:
+        dtypes: Names among ``DTYPES``.
+        memory: What the device has, more than nothing [bytes].
+
+    Example:
+        >>> most_bits(["int8", "float32"], 1 << 30)
+        26
+    """
+    width = max(DTYPES[name] for name in dtypes)
+    return (memory // (TENSORS * width)).bit_length() - 1
+
+
+def memory_of(device: str) -> int:
+    """Return the memory of ``"cpu"`` or of the current ``"cuda"`` device [bytes]."""
+    if device == "cuda":
+        import torch
+
+        return torch.cuda.get_device_properties().total_memory
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def survey(

@@ -3,7 +3,17 @@ from pathlib import Path
 
 import pytest
 
-from tilewright.bench import LEAST_BITS, Row, draw, in_turn, named_maps, survey, table
+from tilewright.bench import (
+    LEAST_BITS,
+    Row,
+    draw,
+    in_turn,
+    memory_of,
+    most_bits,
+    named_maps,
+    survey,
+    table,
+)
 
 ROWS = [
     Row(
@@ -53,3 +63,9 @@ def test_the_first_round_warms_up() -> None:
     calls: list[str] = []
     spans = in_turn({"a": lambda: calls.append("a")}, 2, "cpu")
     assert calls == ["a"] * 3 and spans["a"] >= 0
+
+
+def test_what_fits_into_memory() -> None:
+    assert most_bits(["int8"], 1 << 30) == 28
+    assert most_bits(["int8", "int64"], (1 << 30) - 1) == 24
+    assert memory_of("cpu") > 1 << 28

@@ -39,7 +39,15 @@ def bench(
     """Compare permutations in memory with a copy, eager PyTorch and torch.compile."""
     import torch
 
-    from tilewright.bench import DTYPES, LEAST_BITS, draw, survey, table
+    from tilewright.bench import (
+        DTYPES,
+        LEAST_BITS,
+        draw,
+        memory_of,
+        most_bits,
+        survey,
+        table,
+    )
 
     from .progress import progress
 
@@ -59,6 +67,12 @@ def bench(
     if unknown or not names:
         raise InputError(
             f"--dtypes needs names among {list(DTYPES)}, got {unknown or dtypes!r}"
+        )
+    most = most_bits(names, memory_of(device))
+    if size > most:
+        raise InputError(
+            f"--bits must be {most} at most for {', '.join(names)} in this device's "
+            f"memory, got {size}; measure fewer elements or narrower types"
         )
     if plot is not None and plot.suffix not in PICTURES:
         raise InputError(f"--plot needs one of {list(PICTURES)}, got {str(plot)!r}")

@@ -44,7 +44,9 @@ def explain(
         raise InputError("two encodings need a shape; add --shape 64x64")
     from compiler.convert import classify, plan
     from compiler.convert.explain import in_words
+    from compiler.cost import device
 
+    device(target)  # refuses targets that are not known, also where no plan is wanted
     sizes = read_shape(shape)
     encodings = read_encoding(src), read_encoding(dst)
     layouts = [one.to_linear_layout(sizes, release=release) for one in encodings]

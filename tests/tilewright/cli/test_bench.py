@@ -52,6 +52,7 @@ def test_wrong_results_are_a_failure(
         (["kernels"], "subject must be"),
         (["conversions", "--device", "tpu"], "--device must be"),
         (["conversions", "--bits", "10"], "20 at least"),
+        (["conversions", "--bits", "99"], "at most for int8, float16, float32"),
         (["conversions", "--dtypes", "int3"], "int3"),
         (["conversions", "--dtypes", ","], "--dtypes needs"),
         (["conversions", "--plot", "a.txt"], "--plot needs"),

@@ -44,6 +44,7 @@ def test_the_plan_for_a_width(command: Command) -> None:
 
 
 def test_widths_and_targets_without_a_plan(command: Command) -> None:
-    for extra in (["--bits", "12"], ["--bits", "8", "--target", "sm_1"]):
+    targets = (["--bits", "8", "--target", "sm_1"], ["--target", "sm_1"])
+    for extra in (["--bits", "12"], *targets):
         answer = command("explain", repr(P), repr(A), "--shape", "64x64", *extra)
         assert answer.code == 2
