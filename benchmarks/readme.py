@@ -1,4 +1,4 @@
-"""Write README's tables from the measured figures in benchmarks/results.
+"""Write the tables of README and docs from the measured figures in benchmarks/results.
 
 python benchmarks/readme.py
 """
@@ -128,33 +128,104 @@ def manifolds(report: dict[str, Any]) -> list[str]:
     ]
 
 
+def static_conversions(report: dict[str, Any]) -> list[str]:
+    """Return one line a conversion: cycles and barriers, ours and Triton's."""
+    rows = [
+        [
+            row["row"],
+            row["way"],
+            *(f"{row[who]['cost']:.1f}" for who in ("ours", "triton")),
+            *(str(row[who]["counts"].get("bar.sync", 0)) for who in ("ours", "triton")),
+        ]
+        for row in report["rows"]
+    ]
+    heads = [
+        "conversion",
+        "our way",
+        "cycles a warp",
+        "Triton's",
+        "barriers",
+        "Triton's",
+    ]
+    dearer = sum(r["ours"]["cost"] > r["triton"]["cost"] for r in report["rows"])
+    return [
+        *grid(heads, rows),
+        "",
+        f"{report['target']}, Triton {report['triton']}; {report['cases']} cases, "
+        f"{dearer} dearer than Triton's, commit {report['commit'][:7]}.",
+    ]
+
+
+def conversions(report: dict[str, Any]) -> list[str]:
+    """Return one line a figure of the run on a GPU."""
+    summary, right = report["summary"], report["right"]
+    caught = sum(fault["caught_at"] is not None for fault in report["faults"])
+    rest = summary["timed"] - summary["at_limit"]
+    rows = [
+        [
+            "random conversions compared bitwise with PyTorch",
+            f"{right['counts']['run']:,}",
+        ],
+        ["of them wrong", str(len(right["failures"]))],
+        ["faults of plans run, caught", f"{len(report['faults'])}, {caught}"],
+        ["conversions timed", str(summary["timed"])],
+        ["time over Triton's, geometric mean", f"{summary['geometric_mean']:.2f}"],
+        ["largest", f"{summary['largest']:.2f}"],
+        ["above 1.05", str(summary["above_1.05"])],
+        [
+            "where Triton is at the least that shared memory does, above 1.02",
+            f"{summary['at_limit_above_1.02']} of {summary['at_limit']}",
+        ],
+        [
+            f"geometric mean of the other {rest}",
+            f"{summary['geometric_mean_not_at_limit']:.2f}",
+        ],
+        [
+            "by the cost model, without timing: geometric mean, above 1.05",
+            f"{summary['geometric_mean_by_the_cost_model']:.2f}, "
+            f"{summary['model_above_1.05']}",
+        ],
+    ]
+    versions = report["versions"]
+    return [
+        *grid(["what", "figure"], rows),
+        "",
+        f"{report['gpu']}, torch {versions['torch']}, triton {versions['triton']}, "
+        f"commit {report['commit'][:7]}.",
+    ]
+
+
 def grid(heads: list[str], rows: list[list[str]]) -> list[str]:
     """Return a Markdown table."""
     lines = [f"| {' | '.join(heads)} |", "| --- |" + " --- |" * (len(heads) - 1)]
     return [*lines, *(f"| {' | '.join(row)} |" for row in rows)]
 
 
-SECTIONS: dict[str, tuple[str, Callable[[dict[str, Any]], list[str]]]] = {
-    "permute": ("permute_speed_gpu.json", permute),
-    "fusing": ("fusing_gpu.json", fusing),
-    "models": ("fusing_gpu.json", models),
-    "manifolds": ("manifolds_gpu.json", manifolds),
+SECTIONS: dict[str, tuple[str, str, Callable[[dict[str, Any]], list[str]]]] = {
+    "permute": ("README.md", "permute_speed_gpu.json", permute),
+    "fusing": ("README.md", "fusing_gpu.json", fusing),
+    "models": ("README.md", "fusing_gpu.json", models),
+    "manifolds": ("README.md", "manifolds_gpu.json", manifolds),
+    "static conversions": (
+        "docs/conversions.md",
+        "static_conversions.json",
+        static_conversions,
+    ),
+    "conversions": ("docs/conversions.md", "conversions_gpu.json", conversions),
 }
-"""Marker -> result file, and what makes the table of it."""
+"""Marker -> page, result file, and what makes the table of it."""
 
 
 def main() -> None:
     """Replace what stands between the markers."""
-    readme = ROOT / "README.md"
-    text = readme.read_text()
-    for name, (file, table) in SECTIONS.items():
+    for name, (page, file, table) in SECTIONS.items():
+        text = (ROOT / page).read_text()
         start = f"<!-- {name}: written by benchmarks/readme.py -->"
         end = f"<!-- end of {name} -->"
         before, rest = text.split(start, 1)
         after = rest.split(end, 1)[1]
         new = "\n".join(table(json.loads((RESULTS / file).read_text())))
-        text = f"{before}{start}\n\n{new}\n\n{end}{after}"
-    readme.write_text(text)
+        (ROOT / page).write_text(f"{before}{start}\n\n{new}\n\n{end}{after}")
 
 
 if __name__ == "__main__":
