@@ -147,7 +147,7 @@ class Reduction:
 
         Raises:
             UnsupportedLayoutError: an operation or type without an instruction, several
-                blocks, or more than 48 KiB of shared memory.
+                blocks, more than 48 KiB of shared memory, or not 32 lanes.
         """
         from compiler.codegen.gluon.reduction import reduction_function
 

@@ -35,6 +35,7 @@ COMBINE = {
 }
 """(operation, type) -> the instruction that combines two values."""
 WORD_BITS = 32
+LANE_BITS = 5
 
 
 def reduction_function(
@@ -56,7 +57,7 @@ def reduction_function(
 
     Raises:
         UnsupportedLayoutError: an operation or type without an instruction, several
-            blocks, or more than 48 KiB of shared memory.
+            blocks, more than 48 KiB of shared memory, or not 32 lanes.
     """
     opcode = COMBINE.get((operation, dtype))
     if opcode is None:
@@ -65,10 +66,11 @@ def reduction_function(
             f"{(operation, dtype)}; cast first",
         )
     first, last = hardware_of(plan.src), hardware_of(plan.dst)
-    if first.blocks or plan.shared_bytes > STATIC_BYTES:
+    if first.blocks or plan.shared_bytes > STATIC_BYTES or first.lanes != LANE_BITS:
         raise UnsupportedLayoutError(
-            f"a function reduces inside one block, in {STATIC_BYTES} bytes, got "
-            f"blocks={1 << first.blocks}, shared_bytes={plan.shared_bytes}",
+            f"a function reduces inside one block, in {STATIC_BYTES} bytes and warps "
+            f"of 32 lanes, got blocks={1 << first.blocks}, "
+            f"shared_bytes={plan.shared_bytes}, lanes={1 << first.lanes}",
         )
     made = _block(plan, opcode, first, last, repeated)
     prefix = name.upper()

@@ -60,3 +60,10 @@ def test_what_has_no_instruction() -> None:
     )
     with pytest.raises(UnsupportedLayoutError, match="one block"):
         reduction_function(plan_reduction(blocks, ["dim0"]), "sum", "int32")
+
+
+def test_shuffles_are_those_of_32_lanes() -> None:
+    lanes = [[0, 1 << bit] for bit in range(6)]
+    wide = LinearLayout.from_bases({"lane": lanes}, ["dim0", "dim1"])
+    with pytest.raises(UnsupportedLayoutError, match="lanes=64"):
+        plan_reduction(wide, ["dim1"], "gfx942").emit("sum", "float32")
