@@ -90,6 +90,8 @@ def side(
     if kind == PLAIN:
         vector = largest_vectorisation(address.linear, element_bits).registers
         held = Echelon(address.linear.columns[: layout.in_bits[0]]).rank
+        if held < len(vector) + repeats:
+            return None  # other blocks, not registers, tell some repetitions apart
         count = 1 << held - len(vector) - repeats
         wavefronts = count * fact.lane_groups
         bits = element_bits << len(vector)

@@ -82,3 +82,30 @@ def test_copies_are_silent() -> None:
     store = plan(src, dst, 32).steps[0]
     assert isinstance(store, Store)
     assert store.silent == 1 << 6
+
+
+def test_blocks_that_tell_repetitions_apart() -> None:
+    rows = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0]]
+    columns = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32]]
+    src = LinearLayout.from_bases(
+        {
+            "register": [*columns[3:], *rows],
+            "lane": [[0, 0], [0, 0], *columns[:3]],
+            "block": [[0, 0], [0, 0]],
+        },
+        ["dim0", "dim1"],
+    )
+    dst = LinearLayout.from_bases(
+        {
+            "register": [columns[0], *columns[3:]],
+            "lane": [*columns[1:3], *rows[:3]],
+            "block": rows[3:],
+        },
+        ["dim0", "dim1"],
+    )
+    for limit in (0, 256, 512):
+        found = plans(src, dst, 8, shared_bytes=limit)
+        assert any(one.shared_bytes for one in found)
+        for one in found:
+            assert isinstance(one.prove(), Proved)
+            assert (one.simulate() == one.expected()).all()
