@@ -1,6 +1,6 @@
 """Do two commits generate the same code for the programs whose speed was measured?
 
-    python benchmarks/fingerprints.py --json OUT.json [--models NAME ...] [--micro]
+    python benchmarks/fingerprints.py --commit HASH [--json OUT.json]
 
 Prints a hash for each program: of the source of its kernels and of its schedule, for an
 H200 that is not there. A time measured at one commit holds at another one where the
@@ -26,8 +26,11 @@ if __name__ == "__main__":
 
 import torch
 
+from benchmarks.fusing_gpu_models import MODELS
 from benchmarks.micro import GPU, ITEMS, Item
 from benchmarks.ttir_own import large_batch, large_model
+
+RESULTS = Path(__file__).parent / "results" / "fingerprints.json"
 
 
 def texts(graphs: Iterable[Any]) -> Iterator[str]:
@@ -89,19 +92,24 @@ def model_hash(name: str) -> str:
 def main() -> int:
     """Write the hashes."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--json", type=Path, required=True)
-    parser.add_argument("--models", nargs="*", default=[])
-    parser.add_argument("--micro", action="store_true")
+    parser.add_argument("--json", type=Path, default=RESULTS)
+    parser.add_argument("--commit", required=True)
+    parser.add_argument("--models", nargs="*", default=list(MODELS))
+    parser.add_argument("--items", nargs="*", default=[item.name for item in ITEMS])
     chosen = parser.parse_args()
-    found: dict[str, str] = {}
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
-    for item in ITEMS if chosen.micro else ():
-        found[item.name] = micro_hash(item)
-        print(item.name, found[item.name], flush=True)
-    for name in chosen.models:
-        found[name] = model_hash(name)
+    found: dict[str, str] = {}
+    report = {
+        "question": "What is generated for the programs whose speed was measured?",
+        "commit": chosen.commit,
+        "versions": {"torch": torch.__version__},
+        "hashes": found,
+    }
+    for name in (*chosen.items, *chosen.models):
+        items = [item for item in ITEMS if item.name == name]
+        found[name] = micro_hash(items[0]) if items else model_hash(name)
         print(name, found[name], flush=True)
-    chosen.json.write_text(json.dumps(found, indent=1) + "\n")
+        chosen.json.write_text(json.dumps(report, indent=1) + "\n")
     return 0
 
 

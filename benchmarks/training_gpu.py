@@ -10,6 +10,7 @@ a copy of the bytes that it must move.
 """
 
 import argparse
+import copy
 import json
 import math
 import time
@@ -94,7 +95,7 @@ def measure(
     """Return the times, errors and memory of one model."""
     row: dict[str, Any] = {"name": name, "dropout": dropout}
     model, batch = model_of(name, dropout=dropout).cuda(), batch_of(name, "cuda")
-    wide = model_of(name, dropout=dropout).cuda().double()
+    wide = copy.deepcopy(model).double()
     inputs, labels = batch
     wide(inputs.double() if inputs.is_floating_point() else inputs, labels).backward()
     exact = gradients(wide)
