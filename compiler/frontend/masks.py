@@ -65,7 +65,7 @@ def without_idle_masks(graph: fx.GraphModule) -> int:
     Returns:
         How many calls were changed.
     """
-    seen: dict[fx.Node, str | None] = {}
+    seen: dict[fx.Node, torch.Tensor | None] = {}
     changed = 0
     for node in graph.graph.nodes:
         if node.op != "call_function" or node.target is not _ATTENTION:
@@ -75,11 +75,12 @@ def without_idle_masks(graph: fx.GraphModule) -> int:
         if not isinstance(mask, fx.Node) or given.get("is_causal", False) is not False:
             continue
         if mask not in seen:
-            seen[mask] = _meaning(mask)
-        if seen[mask] is None:
+            seen[mask] = _passes(mask)
+        meaning = _meaning(seen[mask], given["query"], given["key"])
+        if meaning is None:
             continue
         given["attn_mask"] = None
-        if seen[mask] == "causal":
+        if meaning == "causal":
             given["is_causal"] = True
         node.args = tuple(given.pop(name) for name in _NAMES[:3])
         node.kwargs = given
@@ -89,8 +90,8 @@ def without_idle_masks(graph: fx.GraphModule) -> int:
     return changed
 
 
-def _meaning(mask: fx.Node) -> str | None:
-    """Return "all" or "causal", or None where a mask is another one, or not known."""
+def _passes(mask: fx.Node) -> torch.Tensor | None:
+    """Return which keys a mask lets pass, or None if that is not known."""
     cone = _cone(mask)
     if not cone or any(_is_written(node) for node in cone):
         return None
@@ -99,24 +100,42 @@ def _meaning(mask: fx.Node) -> str | None:
             value = _computed(cone)[mask]
         except (RuntimeError, TypeError, ValueError, IndexError):
             return None  # eager mode has something to say of it
-    if not isinstance(value, torch.Tensor) or value.dim() < 2:
-        return None
-    for dim in range(value.dim() - 2):
-        if value.stride(dim) == 0 and value.shape[dim] > 1:
-            value = value.narrow(dim, 0, 1)
-    if value.dtype == torch.bool:
-        passes = value
-    elif value.is_floating_point():
-        passes = value == 0
-        if not bool((passes | (value == -torch.inf)).all()):
+        if not isinstance(value, torch.Tensor) or value.dim() < 2:
             return None
-    else:
+        if value.dtype == torch.bool:
+            return value
+        if not value.is_floating_point():
+            return None
+        passes = value == 0
+        only = passes | (value == -torch.inf)
+        return passes if bool(only.all()) else None
+
+
+def _meaning(passes: torch.Tensor | None, query: fx.Node, key: fx.Node) -> str | None:
+    """Return "all" or "causal", or None where a mask is another one, or not known.
+
+    A mask may have one row for all queries, and may even give the result more dims or
+    batches than the queries have; such a one stays.
+    """
+    asks, holds = (node.meta.get("example_value") for node in (query, key))
+    if not isinstance(asks, torch.Tensor) or not isinstance(holds, torch.Tensor):
         return None
-    if bool(passes.all()):
-        return "all"
-    rows, columns = passes.shape[-2:]
-    lower = torch.ones(rows, columns, dtype=torch.bool).tril()
-    return "causal" if bool((passes == lower).all()) else None
+    if passes is None or passes.dim() > asks.dim():
+        return None
+    scores = (*asks.shape[:-1], holds.shape[-2])
+    for mine, wanted in zip(passes.shape[::-1], scores[::-1], strict=False):
+        if mine != 1 and not (isinstance(wanted, int) and mine == wanted):
+            return None
+    with torch.no_grad(), real_tensors():
+        for dim in range(passes.dim()):
+            if passes.stride(dim) == 0 and passes.shape[dim] > 1:
+                passes = passes.narrow(dim, 0, 1)
+        if bool(passes.all()):
+            return "all"
+        if not all(isinstance(extent, int) for extent in scores[-2:]):
+            return None
+        lower = torch.ones(scores[-2:], dtype=torch.bool).tril()
+        return "causal" if bool((passes == lower).all()) else None
 
 
 def _cone(mask: fx.Node) -> list[fx.Node]:

@@ -1,5 +1,6 @@
 """Masks that are known when a graph is compiled, and those that are not."""
 
+import contextlib
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -73,6 +74,22 @@ def written_through_a_view(x: torch.Tensor) -> torch.Tensor:
     return attention(x, x, x, mask)
 
 
+def one_row_for_all(x: torch.Tensor) -> torch.Tensor:
+    return attention(x, x, x, torch.arange(6)[None, :] < 1)
+
+
+def more_batches(x: torch.Tensor) -> torch.Tensor:
+    return attention(x[:1], x[:1], x[:1], torch.zeros(5, 1, 6, 6))
+
+
+def more_dims(x: torch.Tensor) -> torch.Tensor:
+    return attention(x, x, x, torch.zeros(1, 1, 1, 6, 6))
+
+
+def more_rows(x: torch.Tensor) -> torch.Tensor:
+    return attention(x[:, :, :1], x, x, torch.zeros(6, 6))
+
+
 def both_given(x: torch.Tensor) -> torch.Tensor:
     return attention(x, x, x, torch.zeros(6, 6), is_causal=True)
 
@@ -90,7 +107,13 @@ STAY: dict[str, Function] = {
     "random": random,
     "written": written,
     "written through a view": written_through_a_view,
+    "one row for all": one_row_for_all,
     "both are given": both_given,
+}
+REFUSED: dict[str, Function] = {
+    "more batches": more_batches,
+    "more dims": more_dims,
+    "more rows": more_rows,
 }
 
 
@@ -103,7 +126,8 @@ def captured(function: Function, *inputs: torch.Tensor) -> fx.GraphModule:
         return graph.forward
 
     torch.compiler.reset()
-    torch.compile(function, backend=backend)(*inputs)
+    with contextlib.suppress(RuntimeError):  # of what eager mode refuses, too
+        torch.compile(function, backend=backend)(*inputs)
     (graph,) = graphs
     return graph
 
@@ -144,6 +168,15 @@ def test_other_masks_stay(name: str) -> None:
         torch.testing.assert_close(graph(images())[0], STAY[name](images()))
 
 
+@pytest.mark.parametrize("name", REFUSED)
+def test_masks_of_more_than_the_scores_stay(name: str) -> None:
+    graph = captured(REFUSED[name], images())
+    assert without_idle_masks(graph) == 0
+    for run in (graph, REFUSED[name]):
+        with pytest.raises(RuntimeError, match="broadcast shape"):
+            run(images())
+
+
 def test_a_call_that_eager_mode_refuses_stays() -> None:
     graph = fx.symbolic_trace(both_given)
     assert without_idle_masks(graph) == 0
@@ -175,8 +208,12 @@ def test_large_masks_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     st.integers(1, 6),
     st.integers(1, 6),
     st.sampled_from(["lower", "all", "one less", "diagonal"]),
+    st.booleans(),
 )
-def test_any_mask_means_the_same(rows: int, columns: int, kind: str) -> None:
+def test_any_mask_means_the_same(
+    rows: int, columns: int, kind: str, one_row: bool
+) -> None:
+    queries, rows = rows, 1 if one_row else rows
     mask = torch.ones(rows, columns, dtype=torch.bool)
     if kind == "lower":
         mask = mask.tril()
@@ -197,12 +234,16 @@ def test_any_mask_means_the_same(rows: int, columns: int, kind: str) -> None:
     graph.output(graph.call_function(attention, (q, k, k, held)))
     module = fx.GraphModule({}, graph)
     data = torch.Generator().manual_seed(rows + 7 * columns)
-    inputs = (
-        torch.randn(2, rows, 4, generator=data),
-        torch.randn(2, columns, 4, generator=data),
+    inputs = tuple(
+        torch.randn(2, length, 4, generator=data) for length in (queries, columns)
     )
+    for node, value in zip(
+        module.graph.find_nodes(op="placeholder"), inputs, strict=True
+    ):
+        node.meta["example_value"] = value
     before = module(*inputs)
-    without_idle_masks(module)
+    changed = without_idle_masks(module)
+    assert changed == 1 or kind not in ("lower", "all") or one_row
     torch.testing.assert_close(module(*inputs), before, equal_nan=True)
 
 
