@@ -23,6 +23,7 @@ from compiler.ir.node import (
     Extern,
     Map,
     Node,
+    Product,
     Program,
     Reduce,
     Reference,
@@ -58,6 +59,14 @@ def describe_node(node: Node) -> str:
         return (
             f"reduce {made} over {_axes(node.axes)}: {node.reducer} over "
             f"{_axes(node.reduced)} of {_list(node.values)}"
+        )
+    if isinstance(node, Product):
+        made = ", ".join(map(_array, node.buffers))
+        results = zip(node.buffers, node.targets, node.values, strict=True)
+        stored = "; ".join(f"{b.name}[{_list(t)}] = {v!r}" for b, t, v in results)
+        return (
+            f"product {made} over {_axes(node.axes)}: {node.sum} = sum over "
+            f"{_axes((node.term,))} of {node.left!r} * {node.right!r}; {stored}"
         )
     if isinstance(node, Scan):
         made = ", ".join(map(_array, node.buffers))

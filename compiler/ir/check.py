@@ -7,6 +7,7 @@ its array is found here too.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from .expression import INDEX, VALUE_TYPES, Expression, leaves
@@ -22,6 +23,7 @@ from .node import (
     Extern,
     Map,
     Node,
+    Product,
     Program,
     Reduce,
     Reference,
@@ -29,7 +31,7 @@ from .node import (
     Scatter,
     written,
 )
-from .scalar import bits
+from .scalar import HALF_TYPES, bits
 from .wellformed import Scope
 
 
@@ -140,9 +142,14 @@ def _node(
     for buffer in written(node):
         if buffer.dtype not in VALUE_TYPES:
             yield f"{buffer.name} has the type {buffer.dtype}"
-    axes = (*node.axes, *node.reduced) if isinstance(node, Reduce) else node.axes
+    axes = node.axes
+    if isinstance(node, (Reduce, Product)):
+        axes += node.reduced if isinstance(node, Reduce) else (node.term,)
     yield from axes_faults(axes, symbols)
     scope = Scope(buffers, axes, symbols)
+    if isinstance(node, Product):
+        yield from _product(node, scope)
+        return
     if isinstance(node, Reduce):
         for value in node.values:
             yield from scope.faults(value)
@@ -169,6 +176,26 @@ def _node(
             yield from _shaped(target.shape, node.axes)
             if node.value.dtype != target.dtype:
                 yield f"a value of {node.value.dtype} for {target.dtype}"
+
+
+def _product(node: Product, scope: Scope) -> Iterator[str]:
+    factors = node.left, node.right
+    for factor in factors:
+        if factor.op != "load" or factor.dtype not in HALF_TYPES:
+            yield f"it multiplies {factor}, which is no load of a half type"
+        yield from scope.faults(factor)
+    if node.left.dtype != node.right.dtype:
+        yield f"it multiplies {node.left.dtype} by {node.right.dtype}"
+    outer = replace(scope, axes=node.axes, locals={node.sum: "float32"})
+    results = zip(node.buffers, node.targets, node.values, strict=True)
+    for buffer, target, value in results:
+        yield from outer.faults(value)
+        yield from store_faults(buffer, target, value, "set", None, _writing(outer))
+
+
+def _writing(scope: Scope) -> Scope:
+    """Return the scope of targets, which read nothing."""
+    return replace(scope, buffers={}, locals={})
 
 
 def _scatter(

@@ -29,6 +29,7 @@ from .kernel import (
     folded_axes,
 )
 from .node import Alias, Buffer, Extern
+from .product import factors_of
 from .wellformed import Scope
 
 
@@ -179,6 +180,8 @@ def kernel_faults(kernel: Kernel, symbols: frozenset[Expression]) -> Iterator[st
                 yield f"a scan along {len(kernel.inner)} axes"
             per_point.update(made)
     yield from _same_points(kernel)
+    if kernel.product is not None and factors_of(kernel) is None:
+        yield "it is said to be a product of matrices, and is none"
 
 
 def _stored(stage: Store, kernel: Kernel, scope: Scope) -> Iterator[str]:

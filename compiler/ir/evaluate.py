@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from .expression import Expression
+from .expression import Expression, loads
 from .kernel import (
     Allocate,
     Free,
@@ -30,6 +30,7 @@ from .node import (
     Extern,
     Map,
     Node,
+    Product,
     Program,
     Reduce,
     Reference,
@@ -37,6 +38,7 @@ from .node import (
     Scatter,
 )
 from .points import EvaluationError, Points, size
+from .product import Factors, factors_of, multiplied, stages_of
 from .reducers import reduce, scan, scatter
 from .scalar import torch_type
 
@@ -126,6 +128,16 @@ def run_node(
         results = _reduced(node.reducer, points, node.values, len(node.axes))
         for buffer, result in zip(node.buffers, results, strict=True):
             _write(buffer, result, tensors, symbols)
+    elif isinstance(node, Product):
+        read = [str(load.data) for load in loads(node.left, node.right, *node.values)]
+        arrays = {name: buffers[name] for name in read}
+        for buffer in node.buffers:
+            tensors[buffer.name] = _empty(buffer, symbols)
+            arrays[buffer.name] = buffer
+        stages = stages_of(node)
+        run_kernel(
+            Kernel("product", node.axes, (node.term,), stages, arrays), tensors, symbols
+        )
     elif isinstance(node, Scan):
         points = _points(node.axes, tensors, symbols, node.buffers[0].device)
         results = scan(node.kind, points.tensor(node.value), node.along)
@@ -192,7 +204,12 @@ def run_kernel(kernel: Kernel, tensors: Tensors, symbols: Symbols) -> None:
             across.locals.update(zip(stage.results, folded, strict=True))
             continue
         if isinstance(stage, Reduction):
-            results = _reduced(stage.reducer, full, stage.values, len(kernel.outer))
+            factors = None if kernel.product is None else factors_of(kernel)
+            if factors is not None:
+                made = _multiplied(factors, kernel, arrays, symbols, device)
+                results: tuple[torch.Tensor, ...] = (made,)
+            else:
+                results = _reduced(stage.reducer, full, stage.values, len(kernel.outer))
         else:
             results = _prefix(stage, full, len(kernel.outer))
         for name, dtype, result in zip(
@@ -218,6 +235,15 @@ def _folded(
         if result.dtype != torch_type(dtype):
             raise EvaluationError(f"{name} is {result.dtype}, declared {dtype}")
     return results
+
+
+def _multiplied(
+    factors: Factors, kernel: Kernel, tensors: Tensors, symbols: Symbols, device: str
+) -> torch.Tensor:
+    """Return a product at the outer points, without all points of the term at once."""
+    left = _points((*factors.rows, factors.term), tensors, symbols, device)
+    right = _points((factors.term, *factors.columns), tensors, symbols, device)
+    return multiplied(factors, kernel.outer, left, right)
 
 
 def _prefix(stage: Prefix, full: Points, along: int) -> tuple[torch.Tensor, ...]:

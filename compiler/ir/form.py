@@ -82,5 +82,6 @@ def form_of(kernel: Kernel) -> Form:
         tuple(map(stage_key, kernel.stages)),
         tuple((b.dtype, b.device, b.shape, b.strides) for b in kernel.buffers.values()),
         kernel.tile,
+        kernel.product,
     )
     return Form(key, arrays)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from .expression import Expression, leaves
-from .node import Alias, Axis, Buffer, Extern
+from .node import Alias, Axis, Buffer, Extern, Tiling
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,6 +123,8 @@ class Kernel:
         tile: Digits that are each adjacent in memory for some large access, the one
             with most bytes last: two of them ask for tiles (a transpose), one or none
             for plain loops.
+        product: How its one reduction, a sum of products of half-precision numbers,
+            is done as a product of matrices; None: it is a kernel like others.
     """
 
     name: str
@@ -133,6 +135,7 @@ class Kernel:
     origins: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()
     tile: tuple[Expression, ...] = ()
+    product: Tiling | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -108,6 +108,61 @@ class Reduce:
     values: tuple[Expression, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Tiling:
+    """How a GPU computes a product of matrices: a program has a tile of the result.
+
+    Attributes:
+        rows: Of a tile of the result [elements].
+        columns: Of a tile of the result [elements].
+        terms: Of the sums that are added at once [elements].
+        warps: Of a program.
+        stages: Tiles of the factors that are on their way at once.
+        programs: Programs that share all tiles; 0: one for each tile.
+        descriptors: Whether the factors come by the bulk copy engine.
+    """
+
+    rows: int
+    columns: int
+    terms: int
+    warps: int
+    stages: int
+    programs: int = 0
+    descriptors: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Product:
+    """``sum = sum over term of left * right``, then ``buffers[targets] = values``.
+
+    The factors are of a half type; their products and the sum are float32's. It stands
+    for a call of the library's product together with a map that reads its result.
+
+    Attributes:
+        buffers: One for each result.
+        axes: All independent axes. Each is one of the rows or one of the columns: it
+            occurs in one of the factors, not in both.
+        term: What is summed over.
+        left: The load of a half type, over rows and the term.
+        right: The load of the same type, over the term and columns.
+        sum: Name by which values read the sum, a leaf ``local`` of float32.
+        targets: Of each result, one index for each dim. Law: over the axes they are a
+            bijection onto the buffer.
+        values: Of each result, of its type.
+        tiling: How a GPU does it.
+    """
+
+    buffers: tuple[Buffer, ...]
+    axes: tuple[Axis, ...]
+    term: Axis
+    left: Expression
+    right: Expression
+    sum: str
+    targets: tuple[tuple[Expression, ...], ...]
+    values: tuple[Expression, ...]
+    tiling: Tiling
+
+
 SCANS = ("sum", "product", "maximum", "minimum", "logsumexp", "argmax", "argmin")
 """Kinds of inclusive scan; ``argmax`` and ``argmin`` have two results, the running
 extreme and the position of its last occurrence (torch's cummax and cummin)."""
@@ -224,7 +279,7 @@ class Extern:
     origin: str = ""
 
 
-Node: TypeAlias = Map | Reduce | Scan | Scatter | Assign | Alias | Extern
+Node: TypeAlias = Map | Reduce | Product | Scan | Scatter | Assign | Alias | Extern
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +317,7 @@ def written(node: Node) -> tuple[Buffer, ...]:
     """Return the arrays that a node makes (none for an Assign)."""
     if isinstance(node, (Map, Scatter, Alias)):
         return (node.buffer,)
-    if isinstance(node, (Reduce, Scan)):
+    if isinstance(node, (Reduce, Product, Scan)):
         return node.buffers
     if isinstance(node, Extern):
         return tuple(b for b in node.outputs if b is not None)

@@ -14,6 +14,7 @@ from compiler.ir.node import (
     Extern,
     Map,
     Node,
+    Product,
     Program,
     Reduce,
     Reference,
@@ -29,6 +30,8 @@ def values_of(node: Node) -> tuple[Expression, ...]:
         return (node.value,)
     if isinstance(node, Reduce):
         return node.values
+    if isinstance(node, Product):
+        return (node.left, node.right, *node.values)
     if isinstance(node, Scatter):
         last = () if node.condition is None else (node.condition,)
         return (*node.target, node.value, *last)
@@ -39,6 +42,13 @@ def with_values(node: Node, change: Callable[[Expression], Expression]) -> Node:
     """Return the node with each of its expressions changed."""
     if isinstance(node, Reduce):
         return replace(node, values=tuple(map(change, node.values)))
+    if isinstance(node, Product):
+        return replace(
+            node,
+            left=change(node.left),
+            right=change(node.right),
+            values=tuple(map(change, node.values)),
+        )
     if isinstance(node, Scatter):
         return replace(
             node,
@@ -55,6 +65,8 @@ def space_of(node: Node) -> tuple[Axis, ...]:
     """Return all axes that a node's expressions run over."""
     if isinstance(node, Reduce):
         return (*node.axes, *node.reduced)
+    if isinstance(node, Product):
+        return (*node.axes, node.term)
     return node.axes if isinstance(node, (Map, Scan, Assign, Scatter)) else ()
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from compiler.ir.expression import leaves
 from compiler.ir.index import contiguous_strides
 from compiler.ir.kernel import Kernel, Prefix, Reduction, Stage, Store
-from compiler.ir.node import Alias, Buffer, Extern, Program
+from compiler.ir.node import Alias, Buffer, Extern, Program, Tiling
 
 from .collapse import collapsed
 from .groups import Graph, Group
@@ -99,7 +99,7 @@ def assembled(
         nest = without_unused(group.nest, needed[group.number])
         if not nest.stages:
             continue
-        kernel = kernel_of(nest, count, buffers, group.reasons)
+        kernel = kernel_of(nest, count, buffers, group.reasons, group.tiling)
         notes.extend(f"{kernel.name}: {reason}" for reason in kernel.reasons)
         steps.append(kernel)
         count += 1
@@ -107,7 +107,11 @@ def assembled(
 
 
 def kernel_of(
-    nest: Nest, number: int, buffers: dict[str, Buffer], reasons: list[str]
+    nest: Nest,
+    number: int,
+    buffers: dict[str, Buffer],
+    reasons: list[str],
+    tiling: Tiling | None = None,
 ) -> Kernel:
     """Return a nest as a kernel: loops in order, layouts decided, loops merged."""
     if not any(isinstance(stage, (Reduction, Prefix)) for stage in nest.stages):
@@ -116,7 +120,7 @@ def kernel_of(
     laid_out(nest, order, buffers)
     nest = reordered(nest, order)
     nest, seen = collapsed(nest, buffers)
-    name = kernel_name(nest, number)
+    name = kernel_name(nest, number, product=tiling is not None)
     tile = tile_of(accesses(nest, seen))
     return Kernel(
         name,
@@ -127,6 +131,7 @@ def kernel_of(
         nest.origins,
         tuple(reasons),
         tile,
+        tiling,
     )
 
 

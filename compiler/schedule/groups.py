@@ -9,7 +9,17 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from compiler.ir.expression import Expression
-from compiler.ir.node import Alias, Assign, Buffer, Extern, Node, Program, Scatter
+from compiler.ir.node import (
+    Alias,
+    Assign,
+    Buffer,
+    Extern,
+    Node,
+    Product,
+    Program,
+    Scatter,
+    Tiling,
+)
 
 from .arrays import Storages, mutated, reads
 from .merge import Refusal, Sizes, merged
@@ -45,6 +55,7 @@ class Group:
         ancestors: Bit set of all groups that must run before.
         before: Bit set of those that it depends on directly.
         reasons: Why nodes joined, and others did not.
+        tiling: How it does a product of matrices, None where it is none.
     """
 
     number: int
@@ -57,6 +68,7 @@ class Group:
     ancestors: int = 0
     before: int = 0
     reasons: list[str] = field(default_factory=list)
+    tiling: Tiling | None = None
 
 
 class Graph:
@@ -359,6 +371,11 @@ def _groups_of(node: Node, graph: Graph) -> Iterable[Group]:
         yield numbered(nest, None, [node.buffer.name], True)
         return
     nest = refined(nest_of(node), least)
+    if isinstance(node, Product):
+        group = numbered(nest, None, nest.stores(), True)
+        group.tiling = node.tiling
+        yield group
+        return
     if isinstance(node, Assign):
         hazard = any(
             load.data == node.target and load.args != nest.stores()[node.target].target

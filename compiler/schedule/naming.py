@@ -11,15 +11,20 @@ _TELLING = ("exp", "tanh", "erf", "log", "rsqrt", "sin", "random_bits", "checked
 _SPELT = {"random_bits": "random", "checked_index": "gather"}
 
 
-def kernel_name(nest: Nest, number: int) -> str:
+def kernel_name(nest: Nest, number: int, *, product: bool = False) -> str:
     """Return a name made of reducers, telling operations and arrays written.
+
+    Args:
+        nest: What it does.
+        number: Unique.
+        product: Whether its one reduction is done as a product of matrices.
 
     Example: ``max_sum_exp_softmax_3``.
     """
     words: list[str] = []
     for stage in nest.stages:
         if isinstance(stage, Reduction):
-            words.append(stage.reducer)
+            words.append("matmul" if product else stage.reducer)
         elif isinstance(stage, Prefix):
             words.append(f"scan_{stage.kind}")
     values = [value for stage in nest.stages for value in stage_values(stage)]

@@ -7,7 +7,8 @@ from weakref import WeakKeyDictionary
 from compiler.ir.expression import Expression, loads, make
 from compiler.ir.index import constant_value, index
 from compiler.ir.kernel import Prefix, Reduction, Stage, Store
-from compiler.ir.node import Assign, Axis, Buffer, Map, Reduce, Scan, Scatter
+from compiler.ir.node import Assign, Axis, Buffer, Map, Product, Reduce, Scan, Scatter
+from compiler.ir.product import stages_of
 from compiler.ir.ranges import Ranges
 
 
@@ -101,7 +102,7 @@ def loads_of(stage: Stage) -> list[Expression]:
     return list(found)
 
 
-def nest_of(node: Map | Reduce | Scan | Assign) -> Nest:
+def nest_of(node: Map | Reduce | Product | Scan | Assign) -> Nest:
     """Return the loop nest of a node with canonical digits."""
     origins = _origins(node)
     if isinstance(node, Reduce):
@@ -112,6 +113,8 @@ def nest_of(node: Map | Reduce | Scan | Assign) -> Nest:
         for buffer in node.buffers:
             stages.append(Store(buffer.name, target, _local(buffer), False))
         return Nest(_real(node.axes), _real(node.reduced), tuple(stages), 1, origins)
+    if isinstance(node, Product):
+        return Nest(_real(node.axes), (node.term,), stages_of(node), 1, origins)
     if isinstance(node, Scan):
         along = node.axes[node.along]
         others = [axis for axis in node.axes if axis is not along]
@@ -141,8 +144,8 @@ def scatter_nest(node: Scatter) -> Nest:
     return Nest(_real(node.axes), (), (store,), 1, _origins(node))
 
 
-def _origins(node: Map | Reduce | Scan | Scatter | Assign) -> tuple[str, ...]:
-    if isinstance(node, (Reduce, Scan)):
+def _origins(node: Map | Reduce | Product | Scan | Scatter | Assign) -> tuple[str, ...]:
+    if isinstance(node, (Reduce, Product, Scan)):
         found = [buffer.origin for buffer in node.buffers]
     else:
         found = [] if isinstance(node, Assign) else [node.buffer.origin]

@@ -1,4 +1,8 @@
-from compiler.frontend.describe import describe_program, describe_schedule
+from compiler.frontend.describe import (
+    describe_node,
+    describe_program,
+    describe_schedule,
+)
 from compiler.ir.expression import Expression, make
 from compiler.ir.index import digit, index, symbol
 from compiler.ir.kernel import (
@@ -17,11 +21,13 @@ from compiler.ir.node import (
     Buffer,
     Extern,
     Map,
+    Product,
     Program,
     Reduce,
     Reference,
     Scan,
     Scatter,
+    Tiling,
 )
 
 ROW, COLUMN, S = digit("i"), digit("j"), symbol("s0")
@@ -31,6 +37,26 @@ TRUE = make("constant", (), "bool", True)
 
 def array(name: str, *shape: Expression | int) -> Buffer:
     return Buffer(name, "float32", tuple(map(index, shape)), "cpu")
+
+
+def test_a_product_has_its_factors_and_its_results() -> None:
+    left, right = (make("load", (ROW, d), "float16", d.data) for d in (COLUMN, ROW))
+    total = make("local", (), "float32", "sum_1")
+    node = Product(
+        (array("p", 3),),
+        (ROWS,),
+        COLUMNS,
+        left,
+        right,
+        "sum_1",
+        ((ROW,),),
+        (total,),
+        Tiling(64, 64, 32, 4, 2),
+    )
+    assert describe_node(node) == (
+        "product p: float32 (3) over (i < 3): sum_1 = sum over (j < s0) of "
+        "j[i, j] * i[i, i]; p[i] = sum_1"
+    )
 
 
 def test_each_kind_of_node_has_its_line() -> None:

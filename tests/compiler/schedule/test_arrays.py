@@ -2,6 +2,7 @@
 
 import torch
 
+from compiler.ir.expression import make, substitute
 from compiler.ir.index import digit, index
 from compiler.ir.node import (
     Alias,
@@ -10,10 +11,13 @@ from compiler.ir.node import (
     Buffer,
     Extern,
     Map,
+    Product,
     Program,
     Reduce,
     Reference,
     Scatter,
+    Tiling,
+    written,
 )
 from compiler.ir.scalar import apply, load
 from compiler.schedule.arrays import (
@@ -68,6 +72,25 @@ def test_values_can_be_changed_and_spaces_listed() -> None:
     negated = with_values(node, lambda v: apply("neg", v))
     assert values_of(negated) == (apply("neg", value),)
     assert with_values(call("y", "a"), lambda v: v).args[0].name == "a"  # type: ignore[union-attr]
+
+
+def test_a_product_reads_its_factors_and_what_its_epilogue_reads() -> None:
+    term = Axis(R, index(8))
+    node = Product(
+        (array("out"),),
+        AXES,
+        term,
+        load("a", (A, R), "float16"),
+        load("b", (R,), "float16"),
+        "s",
+        ((A,),),
+        (apply("add", make("local", (), TYPE, "s"), load("c", (A,), TYPE)),),
+        Tiling(16, 16, 16, 4, 2),
+    )
+    assert reads(node) == ["a", "b", "c"] and written(node) == node.buffers
+    assert space_of(node) == (*AXES, term)
+    moved = with_values(node, lambda value: substitute(value, {R: index(1)}))
+    assert isinstance(moved, Product) and "r0" not in repr(values_of(moved))
 
 
 def test_dead_nodes_go_and_effects_stay() -> None:

@@ -18,6 +18,7 @@ def test_names_tell_reducers_operations_and_arrays() -> None:
     store = Store("softmax_2", (AT, R), make("exp", (x,), "float32"), True)
     name = kernel_name(Nest(OUTER, INNER, (reduction, store)), 3)
     assert name == "maximum_exp_softmax_3"
+    assert kernel_name(Nest(OUTER, INNER, (reduction,)), 1, product=True) == "matmul_1"
 
 
 def test_scans_scatters_and_leading_digits() -> None:
