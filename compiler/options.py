@@ -16,6 +16,9 @@ MODES: Final = (
 )
 """Names that ``torch.compile(mode=...)`` knows."""
 
+EPILOGUES: Final = ("off", "measured", "always")
+"""Where what reads a product of matrices is computed in the product's own kernel."""
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
@@ -41,6 +44,10 @@ class Options:
         cache: Keep compiled graphs on disk, and use what is kept there.
         freeze: For inference: what depends on parameters and buffers alone is computed
             once, and normalisations are folded into convolutions.
+        product_epilogues: Whether a kernel of ours does a product of half-precision
+            matrices on a GPU together with what reads it element by element, in place
+            of the library and a second kernel: ``"measured"`` where a measurement
+            says that it is faster, ``"always"`` wherever it can, ``"off"`` nowhere.
     """
 
     mode: str = "default"
@@ -54,6 +61,7 @@ class Options:
     threads: int | None = None
     cache: bool = True
     freeze: bool = False
+    product_epilogues: str = "measured"
 
     def __post_init__(self) -> None:
         if self.mode not in MODES:
@@ -69,6 +77,11 @@ class Options:
         if not isinstance(self.certify, bool) and self.certify != "ttir":
             raise OptionError(
                 f'certify must be True, False or "ttir", got certify={self.certify!r}'
+            )
+        if self.product_epilogues not in EPILOGUES:
+            raise OptionError(
+                f"product_epilogues must be one of {', '.join(EPILOGUES)}, "
+                f"got product_epilogues={self.product_epilogues!r}"
             )
         if self.threads is not None and self.threads < 1:
             raise OptionError(

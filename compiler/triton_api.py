@@ -55,8 +55,9 @@ def interpreted(kernel: Any) -> Any:
 def faithful_interpreter() -> Iterator[None]:
     """Make the interpreter do what a GPU does where it does less.
 
-    It rounds float32 to bfloat16 instead of truncating, heeds ``tl.device_assert``
-    (an IndexError), and infinities and NaN raise no warning of numpy's.
+    It rounds float32 to bfloat16 instead of truncating, multiplies matrices of bfloat16
+    as numbers instead of as their bits, heeds ``tl.device_assert`` (an IndexError), and
+    infinities and NaN raise no warning of numpy's.
     """
     import torch
     from triton.runtime.interpreter import (
@@ -67,7 +68,8 @@ def faithful_interpreter() -> Iterator[None]:
     )
 
     language = triton.language
-    given = InterpreterBuilder.cast_impl, InterpreterBuilder.create_assert
+    changed = ("cast_impl", "create_assert", "create_dot")
+    given = tuple(getattr(InterpreterBuilder, name) for name in changed)
     options = interpreter_builder.options
 
     def cast(self: Any, source: Any, target: Any) -> Any:
@@ -84,8 +86,17 @@ def faithful_interpreter() -> Iterator[None]:
         if not condition.data.all():
             raise IndexError(message)
 
-    InterpreterBuilder.cast_impl = cast
-    InterpreterBuilder.create_assert = check
+    def wide(operand: Any) -> Any:
+        if operand.dtype.scalar != language.bfloat16:
+            return operand
+        bits = operand.data.astype(numpy.uint32) << 16
+        return TensorHandle(bits.view(numpy.float32), language.float32)
+
+    def dot(self: Any, a: Any, b: Any, *rest: Any) -> Any:
+        return given[2](self, wide(a), wide(b), *rest)
+
+    for name, function in zip(changed, (cast, check, dot), strict=True):
+        setattr(InterpreterBuilder, name, function)
     interpreter_builder.options = InterpreterOptions(
         debug=True, sanitize_overflow=False
     )
@@ -93,7 +104,8 @@ def faithful_interpreter() -> Iterator[None]:
         with numpy.errstate(all="ignore"):
             yield
     finally:
-        InterpreterBuilder.cast_impl, InterpreterBuilder.create_assert = given
+        for name, function in zip(changed, given, strict=True):
+            setattr(InterpreterBuilder, name, function)
         interpreter_builder.options = options
 
 
@@ -436,7 +448,31 @@ def launcher(compiled: Any, device: int) -> Callable[..., None]:
         else:
             start(programs, stream(device), (*addresses, *sizes, *rest))
 
+    if compiled.run.global_scratch_size:
+        return _with_scratch(launch, device)
     return launch
+
+
+def _with_scratch(launch: Callable[..., None], device: int) -> Callable[..., None]:
+    """Return the launch with torch's memory for the scratch that the kernel needs.
+
+    The memory goes back at once: whoever gets it next on this stream comes later.
+    """
+    from triton.runtime import _allocation
+
+    def scratch(size: int, alignment: int, stream: int | None) -> Any:
+        import torch
+
+        return torch.empty(size, dtype=torch.uint8, device=f"cuda:{device}")
+
+    def launch_with_scratch(*arguments: Any) -> None:
+        token = _allocation._allocator.set(scratch)
+        try:
+            launch(*arguments)
+        finally:
+            _allocation._allocator.reset(token)
+
+    return launch_with_scratch
 
 
 def _c_launch(run: Any, function: Any, metadata: Any) -> Callable[..., Any]:

@@ -1,7 +1,10 @@
 """What products of matrices cost: by instruction, and as calls of a library."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from compiler.ir.node import Tiling
 
 from .device import Constant
 
@@ -114,3 +117,117 @@ LIBRARY = Library(
     launch=5e-6,
 )
 """cuBLAS on an H200."""
+
+
+class ShapeClass(NamedTuple):
+    """Products that are alike: what is measured of one counts for all.
+
+    Attributes:
+        tiles: Floor of log2 of the number of elements of the result over 128 * 128.
+        terms: Floor of log2 of the terms of a sum.
+        turned: Which factors have their terms adjacent in memory.
+        costly: Whether the epilogue has an exponential or the like.
+        read: Whether another kernel reads the epilogue's result: it could have done
+            the epilogue on the way.
+        stays: Whether the epilogue's result is needed in memory besides: a call, the
+            caller or another product reads it.
+        kept: Whether the product itself is stored as well.
+    """
+
+    tiles: int
+    terms: int
+    turned: tuple[bool, bool]
+    costly: bool
+    read: bool
+    stays: bool
+    kept: bool
+
+    @classmethod
+    def of(
+        cls,
+        shape: tuple[int, int, int],
+        turned: tuple[bool, bool],
+        costly: bool,
+        read: bool = False,
+        stays: bool = True,
+        kept: bool = False,
+    ) -> "ShapeClass":
+        """Return the class of a product.
+
+        Args:
+            shape: Rows, columns and terms [elements].
+            turned: Which factors have their terms adjacent.
+            costly: Whether the epilogue has an exponential or the like.
+            read: Whether another kernel reads the epilogue's result.
+            stays: Whether its result is needed in memory besides.
+            kept: Whether the product itself is stored as well.
+
+        Example:
+            >>> ShapeClass.of((8192, 3072, 768), (True, True), True).tiles
+            10
+        """
+        rows, columns, terms = shape
+        tiles = max(rows * columns // (_TILE * _TILE), 1)
+        logs = tiles.bit_length() - 1, terms.bit_length() - 1
+        return cls(*logs, turned, costly, read, stays, kept)
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """How fast our kernel of a product with an epilogue is.
+
+    Attributes:
+        rates: Tiling -> rate of large products [operations/s].
+        origin: Of the rates, as in :class:`~compiler.cost.device.Constant`.
+        capability: Compute capability of the GPU on which both were measured.
+        faster: Class -> the tiling with which a product and its epilogue took less
+            than the library's product and a second kernel, by measurement.
+    """
+
+    rates: Mapping[Tiling, float]
+    origin: str
+    capability: tuple[int, int]
+    faster: Mapping[ShapeClass, Tiling] = field(default_factory=dict)
+
+    def seconds(self, shape: tuple[int, int, int], tiling: Tiling) -> float:
+        """Return how long a product takes without its epilogue [s].
+
+        A multiprocessor does whole tiles, in rounds.
+
+        Args:
+            shape: Rows, columns and terms [elements].
+            tiling: A key of ``rates``.
+        """
+        rows, columns, terms = shape
+        tiles = -(-rows // tiling.rows) * -(-columns // tiling.columns)
+        rounds = -(-tiles // _MULTIPROCESSORS)
+        padded = -(-terms // tiling.terms) * tiling.terms
+        work = 2 * tiling.rows * tiling.columns * padded * rounds * _MULTIPROCESSORS
+        return work / self.rates[tiling]
+
+    def best(self, shape: tuple[int, int, int]) -> Tiling:
+        """Return the tiling that should be the fastest for a product.
+
+        Args:
+            shape: Rows, columns and terms [elements].
+
+        Example:
+            >>> TEMPLATE.best((8192, 3072, 768)).columns
+            256
+        """
+        return min(self.rates, key=lambda tiling: self.seconds(shape, tiling))
+
+
+# wgmma does 64 rows for each of four warps; the larger a tile, the fewer bytes a
+# multiply-add needs from memory: 128 x 256 is what the library's own kernels have.
+TEMPLATE = Template(
+    {
+        Tiling(128, 256, 64, 8, 3): 6.0e14,
+        Tiling(128, 128, 64, 4, 4): 5.4e14,
+        Tiling(64, 128, 64, 4, 4): 4.2e14,
+        Tiling(64, 64, 64, 4, 4): 3.0e14,
+    },
+    origin="assumed",
+    capability=(9, 0),
+)
+"""On an H200. As long as nothing is measured, no class is faster."""

@@ -89,7 +89,9 @@ def emitted_of(kernel: Kernel, built: Built) -> Iterator[Emitted]:
         built: What runs it; kernels of one form may share it.
     """
     inner: Any = getattr(built, "built", built)
-    for plan in getattr(inner, "plans", (inner,)):
+    plans = list(getattr(inner, "plans", (inner,)))
+    plans += [other for p in plans if (other := getattr(p, "unaligned", None))]
+    for plan in plans:
         printed = getattr(plan, "printed", None)
         if printed is None:
             continue

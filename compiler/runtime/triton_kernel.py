@@ -75,6 +75,8 @@ class TritonKernel:
         interpret: Whether it runs in Triton's interpreter.
         instead: What a call runs where Triton refuses the kernel for its arguments,
             with a warning; None: the error is raised.
+        unaligned: What a call runs where an address is no multiple of 16 bytes; None:
+            the kernel itself, compiled for that.
     """
 
     def __init__(self, printed: "Printed", *, interpret: bool = False) -> None:
@@ -82,11 +84,13 @@ class TritonKernel:
         self.interpret = interpret
         self._programs = constant_value(printed.grid)
         self.instead: Callable[..., None] | None = None
+        self.unaligned: TritonKernel | None = None
         self._launches: dict[tuple[int, bool], Callable[..., None]] = {}
         self._lock = Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return TritonKernel, (self.printed,), {"interpret": self.interpret}
+        state = {"interpret": self.interpret, "unaligned": self.unaligned}
+        return TritonKernel, (self.printed,), state
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -143,6 +147,9 @@ class TritonKernel:
         for address in addresses:
             mixed |= address
         aligned = mixed % ALIGNMENT == 0
+        if not aligned and self.unaligned is not None:
+            self.unaligned(*arguments)
+            return
         device = tensors[0].get_device()
         launch = self._launches.get((device, aligned))
         if launch is None:
@@ -204,7 +211,10 @@ class TritonKernel:
             major, minor = torch.cuda.get_device_capability(device)
             compiled = self.compile(aligned, arch=10 * major + minor)
             shared = (*self.key, aligned, device)
-            launch = _LAUNCHERS.get(shared) or launcher(compiled, device)
+            try:
+                launch = _LAUNCHERS.get(shared) or launcher(compiled, device)
+            except Exception as error:
+                raise self._refusal("load", error) from error
             _LAUNCHERS[shared] = launch
             self._launches[device, aligned] = launch
         return launch
@@ -253,13 +263,7 @@ class TritonKernel:
             )
             return _TEXTS[self.key]
         except Exception as error:
-            last = (str(error).strip().splitlines() or [type(error).__name__])[-1]
-            raise BuildError(
-                f"Triton had to read {self.printed.name} and refused: {last}; run it "
-                "by PyTorch, and keep the source for a report",
-                command=f"triton {self.printed.name}",
-                output=self.printed.source,
-            ) from error
+            raise self._refusal("read", error) from error
 
     def compile(self, aligned: bool = True, *, arch: int | None = None) -> Any:
         """Return Triton's compiled kernel, from Triton's cache where it is there.
@@ -273,7 +277,6 @@ class TritonKernel:
         """
         from compiler.triton_api import compile_printed
 
-        printed = self.printed
         key = (*self.key, aligned, arch)
         if key in _COMPILED:
             return _COMPILED[key]
@@ -282,10 +285,14 @@ class TritonKernel:
             _COMPILED[key] = compiled
             return compiled
         except Exception as error:
-            last = (str(error).strip().splitlines() or [type(error).__name__])[-1]
-            raise BuildError(
-                f"Triton had to compile {printed.name} and refused: {last}; run it by "
-                "PyTorch, and keep the source for a report",
-                command=f"triton {printed.name}",
-                output=printed.source,
-            ) from error
+            raise self._refusal("compile", error) from error
+
+    def _refusal(self, verb: str, error: Exception) -> BuildError:
+        name = self.printed.name
+        last = (str(error).strip().splitlines() or [type(error).__name__])[-1]
+        return BuildError(
+            f"Triton had to {verb} {name} and refused: {last}; run it by PyTorch, and "
+            "keep the source for a report",
+            command=f"triton {name}",
+            output=self.printed.source,
+        )

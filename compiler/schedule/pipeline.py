@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from compiler.ir.kernel import Schedule
-from compiler.ir.node import Alias, Buffer, Extern, Program
+from compiler.ir.node import Alias, Buffer, Extern, Product, Program
 from compiler.options import Options
 
 from .arrays import reads, without_dead
@@ -11,6 +11,7 @@ from .assemble import assembled, with_default_strides
 from .canonical import canonical
 from .channels import with_channels_last
 from .column_sums import with_column_sums
+from .epilogues import with_epilogues
 from .groups import grouped
 from .inline import inlined
 from .long_scans import with_long_scans
@@ -62,6 +63,7 @@ def schedule(
     program = seen("scans", with_long_scans(program, options, notes))
     program = seen("reductions", with_fit_reductions(program, options, notes))
     program = seen("views", with_views(program, notes))
+    program = seen("epilogues", with_epilogues(program, options, notes))
     graph = grouped(program)
     buffers = program.buffers()
     with_default_strides(buffers, _demanded(program))
@@ -91,6 +93,9 @@ def _demanded(program: Program) -> set[str]:
     names = {name for name in program.outputs if isinstance(name, str)}
     names |= {b.name for b in program.inputs if isinstance(b, Buffer)}
     for node in program.nodes:
+        if isinstance(node, Product):
+            # the library would have read them as they are, too
+            names.update(str(load.data) for load in (node.left, node.right))
         if isinstance(node, Extern):
             names.update(reads(node))
             names.update(b.name for b in node.outputs if b is not None)

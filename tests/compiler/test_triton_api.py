@@ -131,6 +131,52 @@ def test_a_launch_that_needs_scratch_memory_goes_through_triton() -> None:
     assert found == (7, 1, 1, "stream", "function", "metadata", None, None, None, 1, 2)
 
 
+def test_scratch_memory_is_torchs_during_the_launch_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import torch
+    from triton.runtime import _allocation
+
+    from compiler.triton_api import _with_scratch
+
+    given = torch.empty
+    monkeypatch.setattr(
+        torch, "empty", lambda size, dtype, device: given(size, dtype=dtype)
+    )
+    got = []
+
+    def launch(programs: int) -> None:
+        got.append(_allocation._allocator.get()(128 * programs, 128, None))
+        if programs > 2:
+            raise RuntimeError("refused")
+
+    before = _allocation._allocator.get()
+    _with_scratch(launch, 0)(2)
+    with pytest.raises(RuntimeError, match="refused"):
+        _with_scratch(launch, 0)(3)
+    assert [memory.numel() for memory in got] == [256, 384]
+    assert _allocation._allocator.get() is before
+
+
+@pytest.mark.parametrize("name", ["float16", "bfloat16"])
+def test_the_interpreter_multiplies_matrices_of_half_types(name: str) -> None:
+    import torch
+
+    from compiler.triton_api import faithful_interpreter, interpreted
+
+    a, b = (torch.randn(16, 16).to(getattr(torch, name)) for _ in range(2))
+    out = torch.empty(16, 16)
+    with faithful_interpreter():
+        interpreted(multiplied)[(1,)](a, b, out)
+    torch.testing.assert_close(out, a.float() @ b.float())
+
+
+@triton.jit
+def multiplied(a, b, out):  # type: ignore[no-untyped-def]
+    at = tl.arange(0, 16)[:, None] * 16 + tl.arange(0, 16)[None, :]
+    tl.store(out + at, tl.dot(tl.load(a + at), tl.load(b + at)))
+
+
 def test_a_launcher_is_built_beforehand_only_where_the_release_builds_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -5,7 +5,7 @@ Arrays that change in place are told apart by how often they were written: ``x@1
 stands.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,6 +26,8 @@ from compiler.ir.node import (
     Scatter,
     written,
 )
+
+from .multiplied import meaning
 
 
 class Storage:
@@ -116,13 +118,24 @@ class Definitions:
     storage: Storage = field(default_factory=Storage)
 
     @classmethod
-    def read(cls, program: Program) -> "Definitions":
-        """Return the definitions of a program."""
+    def read(cls, program: Program, products: Collection[str] = ()) -> "Definitions":
+        """Return the definitions of a program.
+
+        Args:
+            program: What is meant.
+            products: Results of products of matrices that are to be defined as sums,
+                because no call makes them.
+        """
         found = cls(program.buffers())
         for node in program.nodes:
             for name, base in shared(node):
                 found.storage.join(name, base)
         for node in program.nodes:
+            if any(buffer.name in products for buffer in written(node)):
+                assert isinstance(node, Extern)
+                for inner in meaning(node, found.arrays):
+                    found.arrays.update({b.name: b for b in written(inner)})
+                    found._node(inner)
             found._node(node)
         return found
 

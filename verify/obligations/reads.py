@@ -42,6 +42,7 @@ from .definitions import (
 )
 from .matching import UNKNOWN, Mismatch, Walk, count_is
 from .moments import moments
+from .multiplied import replaced_calls
 from .places import UnplacedError, cut_where_divided, position_of, solved
 from .prepared import Fold, Prepared, prepared
 from .stores import axes_of, is_mixed_radix
@@ -66,7 +67,8 @@ class Reads:
     def __init__(
         self, program: Program, schedule: Schedule, solver: Solver | None = None
     ) -> None:
-        self.definitions = Definitions.read(program)
+        products = replaced_calls(program, schedule)
+        self.definitions = Definitions.read(program, products)
         self.schedule = schedule
         self.solver = solver or Solver()
         self.inputs = {b.name for b in program.inputs if isinstance(b, Buffer)}

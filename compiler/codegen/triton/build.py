@@ -18,6 +18,7 @@ from compiler.triton_api import launcher_width, prepare_launcher
 from .candidates import candidates, exchangeable, repeatable
 from .plan import plan
 from .printer import print_kernel
+from .product_plan import without_descriptors
 
 
 def build(
@@ -50,6 +51,9 @@ def build(
             )
             continue
         alone = TritonKernel(printed(kernel, chosen), interpret=interpret)
+        if chosen.factors is not None and chosen.factors.tiling.descriptors:
+            plain = printed(kernel, without_descriptors(chosen))
+            alone.unaligned = TritonKernel(plain, interpret=interpret)
         built[kernel.name] = alone
         if compilation is not None:
             compilation.add(alone)

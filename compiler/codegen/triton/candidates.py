@@ -25,6 +25,8 @@ def exchangeable(plan: Plan) -> bool:
         >>> exchangeable(Plan(empty, (), (), None, False, 4))
         True
     """
+    if plan.factors is not None:
+        return False
     for stage in plan.kernel.stages:
         if isinstance(stage, Prefix):
             return False

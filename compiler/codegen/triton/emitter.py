@@ -75,7 +75,7 @@ class Emitter:
             extents[axis.digit] = rounded(axis.extent, axis.block)
             extents[block_of(axis)] = axis.blocks
             extents[lane_of(axis)] = index(axis.block)
-        extents[digit("program")] = plan.grid
+        extents[digit("program")] = plan.tiles
         self._ranges = Ranges(extents)
         self._uses = _count_uses(plan)
         self._coarse = coarse_nodes(_roots(plan)) if fast else frozenset()
@@ -218,21 +218,29 @@ class Emitter:
 
     # printing
 
-    def header(self) -> None:
-        """Print the tile's coordinates and masks."""
+    def header(self, share: str = "") -> None:
+        """Print the tile's coordinates and masks.
+
+        Args:
+            share: What a program takes the numbers of its tiles from, and enters a
+                loop over; "": it has one tile.
+        """
         for axis in self.plan.tile:
             self.line(f"{axis.name.upper()}BLOCK: tl.constexpr = {axis.block}")
-        if self._programs:
+        if share:
+            self.line(f"for program in {share}:")
+            self.open()
+        elif self._programs:
             wide = self.is_wide(digit("program"))
             cast = ".to(tl.int64)" if wide else ""
             self.line(f"program = tl.program_id(0){cast}")
-        self._scopes[0][digit("program"), ()] = "program"
+        self._scopes[-1][digit("program"), ()] = "program"
         for number, (name, place) in enumerate(self._programs.items()):
             text = self.value(place)
             tiled = self._blocks.get(name)
             fresh = self.name(f"p{number}" if tiled is None else str(name.data))
             self.line(f"{fresh} = {text}")
-            self._scopes[0][name, ()] = fresh
+            self._scopes[-1][name, ()] = fresh
             if tiled is not None:
                 self.coordinate(tiled, f"{fresh} * {tiled.name.upper()}BLOCK")
         reduced = self.plan.reduced

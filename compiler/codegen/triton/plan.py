@@ -4,6 +4,7 @@ from compiler.ir.kernel import Kernel
 
 from .flat import flattened
 from .pointwise_plan import plan_pointwise
+from .product_plan import plan_product
 from .reduction_plan import plan_reduction
 from .tile import Plan
 
@@ -19,6 +20,8 @@ def plan(kernel: Kernel, *, invariant: bool = False) -> Plan:
             the bits of a result do not depend on how many others there are.
     """
     kernel = flattened(kernel)
+    if kernel.product is not None:
+        return plan_product(kernel)
     if not kernel.inner:
         return plan_pointwise(kernel)
     return plan_reduction(kernel, invariant)

@@ -15,6 +15,7 @@ from .emitter import Emitter
 from .flat import expressions
 from .folding import print_folded
 from .plan import plan
+from .product import print_product
 from .reducing import (
     Loop,
     accumulate,
@@ -94,6 +95,10 @@ def print_kernel(
     chosen = tiles_apart(plan(kernel) if chosen is None else chosen)
     emitter = Emitter(chosen, fast=fast)
     emitter.deterministic = deterministic
+    if chosen.factors is not None:
+        for store in print_product(emitter):
+            _store(emitter, store)
+        return _module(emitter, kernel)
     emitter.header()
     if chosen.reduced is None:
         for stage in chosen.kernel.stages:

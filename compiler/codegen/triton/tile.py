@@ -19,13 +19,15 @@ from compiler.ir.index import (
     digit,
     floordiv,
     index,
+    minimum,
+    mod,
     mul,
     product,
     terms,
     unflatten,
 )
 from compiler.ir.kernel import Kernel, Store
-from compiler.ir.node import Axis
+from compiler.ir.node import Axis, Tiling
 from compiler.ir.ranges import Ranges
 
 from .flat import expressions, recombined, replaced, with_indices
@@ -70,6 +72,35 @@ class TileAxis:
 
 
 @dataclass(frozen=True, slots=True)
+class MatrixFactors:
+    """The factors of a product of matrices: where a tile's elements are.
+
+    It may be the product of the transposes, whose left factor is the right one.
+
+    Attributes:
+        arrays: Left and right.
+        places: Of the left factor's row ``y`` and of the right one's column ``x``, at
+            the first term [elements].
+        steps: Of both factors, from term to term [elements].
+        rows: Of both factors, the step of the dim that is not adjacent, 0 where
+            neither is or the places have no constant steps [elements].
+        terms: Of a sum [elements].
+        dtype: Of both.
+        result: Name of the sum.
+        tiling: What the scheduler chose.
+    """
+
+    arrays: tuple[str, str]
+    places: tuple[Expression, Expression]
+    steps: tuple[int, int]
+    rows: tuple[int, int]
+    terms: int
+    dtype: str
+    result: str
+    tiling: Tiling
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """How a kernel runs.
 
@@ -84,6 +115,11 @@ class Plan:
         num_stages: Depth of the software pipeline.
         folded: The dim of the tile that a program loops over, to sum columns on the
             way; None if it has no such loop. ``r`` is persistent then.
+        neighbours: Rows of tiles of which the first program of each starts before any
+            second one does: neighbouring programs share the lines of both factors of
+            a product. Divides the number of rows of tiles.
+        factors: Of a product of matrices, else None. Its reduction is no stage of the
+            kernel then.
     """
 
     kernel: Kernel
@@ -94,6 +130,8 @@ class Plan:
     num_warps: int
     num_stages: int = 1
     folded: TileAxis | None = None
+    neighbours: int = 1
+    factors: "MatrixFactors | None" = None
 
     @property
     def independent(self) -> tuple[TileAxis, ...]:
@@ -106,10 +144,17 @@ class Plan:
         return tuple(axis for axis in self.independent if axis is not self.folded)
 
     @property
-    def grid(self) -> Expression:
-        """Return the number of programs."""
+    def tiles(self) -> Expression:
+        """Return the number of tiles, over all points of the axes of programs."""
         points = product(axis.extent for axis in self.programs)
         return mul(points, *(axis.blocks for axis in self.shared))
+
+    @property
+    def grid(self) -> Expression:
+        """Return the number of programs: one a tile, unless they share the tiles."""
+        if self.factors is None or not self.factors.tiling.programs:
+            return self.tiles
+        return minimum(self.tiles, self.factors.tiling.programs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,10 +241,22 @@ def programs_of(plan: Plan) -> dict[Expression, Expression]:
     extents += [axis.blocks for axis in shared]
     # no program runs where an extent is 0: any place will do
     extents = [index(1) if constant_value(e) == 0 else e for e in extents]
-    places = unflatten(digit("program"), extents) if extents else []
+    if plan.neighbours > 1:
+        places = _grouped(extents, plan.neighbours)
+    else:
+        places = unflatten(digit("program"), extents) if extents else []
     names = [axis.digit for axis in plan.programs]
     names += [block_of(axis) for axis in shared]
     return dict(zip(names, places, strict=True))
+
+
+def _grouped(extents: Sequence[Expression], rows: int) -> list[Expression]:
+    """Return the row and the column of a program's tile, some rows at a time."""
+    _, columns = extents
+    program = digit("program")
+    inside = mod(program, mul(rows, columns))
+    first = mul(floordiv(program, mul(rows, columns)), rows)
+    return [add(first, mod(inside, rows)), floordiv(inside, rows)]
 
 
 def rounded(extent: Expression, block: int) -> Expression:

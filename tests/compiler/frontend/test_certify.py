@@ -1,6 +1,7 @@
 """What happens to what a validator refutes, and which texts it gets to see."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -62,6 +63,9 @@ def test_a_text_names_the_arrays_of_the_kernel_that_it_runs_for() -> None:
     assert text.parameters == ("y", "z") and text.types == ("*fp32", "*fp32")
     assert "tt.store" in text.text and len(text.arguments) == 2
     assert not list(emitted_of(ONE, Evaluated(ONE)))
+    several: Any = build([ONE], Options())["copy_0"]
+    several.unaligned = build([ONE], Options())["copy_0"]
+    assert len(list(emitted_of(ONE, several))) == 2
 
 
 def test_a_refuted_text_is_evaluated_and_the_user_is_told() -> None:

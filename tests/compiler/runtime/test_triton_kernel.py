@@ -2,13 +2,14 @@
 
 import pickle
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
 import torch
 
 from compiler.codegen.triton.printer import print_kernel
-from compiler.errors import BuildError
+from compiler.errors import BuildError, FallbackWarning
 from compiler.ir.expression import Expression
 from compiler.ir.index import digit, index, symbol
 from compiler.ir.kernel import Kernel, Store
@@ -62,6 +63,32 @@ def test_alignment_chooses_the_compiled_kernel(monkeypatch: pytest.MonkeyPatch) 
     assert launched[1] == (launched[0][0], [a.data_ptr() + 4, out.data_ptr()])
 
 
+def test_another_kernel_may_serve_other_alignments(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kernel, other = doubled(index(64)), doubled(index(64))
+    kernel.unaligned = other
+    launched: list[str] = []
+    for one, name in ((kernel, "aligned"), (other, "unaligned")):
+
+        def compiled(device: int, aligned: bool, name: str = name) -> Any:
+            return lambda *_: launched.append(f"{name} {aligned}")
+
+        monkeypatch.setattr(one, "_compiled", compiled)
+    a, out = torch.empty(128), torch.empty(64)
+    kernel(a[:64], out)
+    kernel(a[1:65], out)
+    assert launched == ["aligned True", "unaligned False"]
+    again = pickle.loads(pickle.dumps(doubled_with(kernel)))
+    assert again.unaligned is not None and again.unaligned.unaligned is None
+
+
+def doubled_with(other: TritonKernel) -> TritonKernel:
+    kernel = doubled(index(64))
+    kernel.unaligned = TritonKernel(other.printed)
+    return kernel
+
+
 def test_a_refused_source_names_the_kernel_and_keeps_the_text() -> None:
     kernel = doubled(index(64))
     broken = kernel.printed.source.replace("tl.load", "tl.lod")
@@ -69,6 +96,30 @@ def test_a_refused_source_names_the_kernel_and_keeps_the_text() -> None:
     with pytest.raises(BuildError, match="doubled and refused") as caught:
         kernel.compile(arch=90)
     assert "tl.lod" in str(caught.value.facts["output"])
+
+
+def test_a_kernel_that_the_gpu_refuses_is_refused_as_any_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It may need more shared memory than the GPU has, which shows at its loading."""
+    from compiler import triton_api
+
+    kernel = doubled(index(48))
+
+    def refuse(compiled: object, device: int) -> None:
+        raise RuntimeError("out of resource: shared memory")
+
+    monkeypatch.setattr(triton_api, "launcher", refuse)
+    monkeypatch.setattr(torch.cuda, "device", lambda _: nullcontext())
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _: (9, 0))
+    monkeypatch.setattr(kernel, "compile", lambda *_, **__: "compiled")
+    with pytest.raises(BuildError, match="had to load doubled and refused: out of"):
+        kernel(torch.empty(48), torch.empty(48))
+    called = []
+    kernel.instead = lambda *arguments: called.append(arguments)
+    with pytest.warns(FallbackWarning, match="shared memory"):
+        kernel(torch.empty(48), torch.empty(48))
+    assert len(called) == 1
 
 
 def test_too_many_programs_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

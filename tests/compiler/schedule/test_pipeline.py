@@ -65,7 +65,7 @@ def test_inputs_and_programs_are_left_alone(program_of: Programs) -> None:
 def test_the_observer_sees_each_pass(program_of: Programs) -> None:
     seen: list[str] = []
     schedule(program_of(5, 10), observer=lambda name, _: seen.append(name))
-    assert seen[0] == "live" and "inlined" in seen and seen[-1] == "views"
+    assert seen[0] == "live" and "inlined" in seen and seen[-1] == "epilogues"
 
 
 def chain(length: int) -> Program:
