@@ -1,8 +1,17 @@
 import json
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from benchmarks.product_alignment_gpu import alignment_of, medians
-from compiler.cost.product import LIBRARY, MULTIPLY_ADDS, product_cost
+from benchmarks.product_epilogue_gpu import faster
+from compiler.cost.product import (
+    LIBRARY,
+    MULTIPLY_ADDS,
+    TEMPLATE,
+    ShapeClass,
+    product_cost,
+)
 
 RESULTS = Path(__file__).parents[3] / "benchmarks" / "results"
 
@@ -59,3 +68,58 @@ def test_narrow_products_take_whole_tiles() -> None:
     assert LIBRARY.narrow(1, 8192, 768, 1) == LIBRARY.narrow(1, 8192, 768, 32)
     whole = 2 * 132 * 128 * 128 * 768
     assert abs(one - LIBRARY.launch - LIBRARY.seconds(whole, 2)) < 1e-12
+
+
+def test_tiles_are_done_in_rounds() -> None:
+    tiling = next(iter(TEMPLATE.rates))
+    one = TEMPLATE.seconds((tiling.rows, tiling.columns, 768), tiling)
+    full = (tiling.rows * 12, tiling.columns * 11, 768)
+    assert TEMPLATE.seconds(full, tiling) == one
+    assert TEMPLATE.seconds((tiling.rows * 12 + 1, full[1], 768), tiling) == 2 * one
+    assert TEMPLATE.seconds((*full[:2], 1536), tiling) == 2 * one
+    work = 2 * full[0] * full[1] * full[2]
+    assert abs(work / one / TEMPLATE.rates[tiling] - 1) < 1e-9
+
+
+def test_small_products_get_small_tiles() -> None:
+    large, small = (TEMPLATE.best((n, n, 1024)) for n in (8192, 512))
+    assert large.rows * large.columns > small.rows * small.columns
+
+
+def test_products_of_a_class_have_about_the_same_size() -> None:
+    def of(*shape: int) -> ShapeClass:
+        return ShapeClass.of(shape, (True, True), costly=False)  # type: ignore[arg-type]
+
+    assert of(8192, 3072, 768) == of(3072, 8192, 1023) != of(8192, 3072, 1024)
+    assert of(8192, 3072, 768) != of(16384, 3072, 768)
+    assert of(1, 1, 32).tiles == 0
+
+
+def test_what_is_faster_is_what_was_measured() -> None:
+    """Without a result file nothing may be said to be faster."""
+    path = RESULTS / "product_epilogue_gpu.json"
+    cases = json.loads(path.read_text())["cases"] if path.exists() else []
+    assert dict(TEMPLATE.faster) == faster(cases)
+
+
+def test_a_tiling_must_be_faster_for_all_of_a_class() -> None:
+    key = ShapeClass.of((8192, 3072, 768), (True, True), costly=True)
+    one, other, *_ = TEMPLATE.rates
+
+    def row(*seconds: float) -> dict[str, Any]:
+        tilings = [
+            {"tiling": asdict(tiling), "seconds": taken}
+            for tiling, taken in zip((one, other), seconds, strict=True)
+        ]
+        refused = {"tiling": asdict(one), "refused": "why"}
+        return {
+            "class": list(key),
+            "separate_seconds": 1.0,
+            "tilings": [*tilings, refused],
+        }
+
+    assert faster([row(0.9, 0.8)]) == {key: other}
+    assert faster([row(0.9, 0.8), row(0.9, 1.0)]) == {key: one}
+    assert faster([row(0.9, 0.8), row(1.0, 1.0)]) == {}
+    assert faster([row(0.98, 0.99)]) == {}
+    assert faster([{"case": "late", "skipped": "deadline"}]) == {}
