@@ -34,13 +34,44 @@ def shares(rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 def kernels(call: Any, calls: int) -> list[dict[str, Any]]:
     """Return the kernels of a call: name, launches, time [us], the longest first."""
+    return _kernels(_seen(call, calls, shapes=False), calls)
+
+
+def kernels_and_operators(
+    call: Any, calls: int
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the kernels of a call, and the operators that start kernels themselves.
+
+    An operator's row has its name, the shapes of its inputs, launches and the time of
+    its kernels [us]; a product's kernel has a name that tells no shape.
+    """
+    seen = _seen(call, calls, shapes=True)
+    operators = [
+        {
+            "name": event.key[:80],
+            "shapes": str(event.input_shapes)[:160],
+            "launches": event.count / calls,
+            "us": event.self_device_time_total / calls,
+        }
+        for event in seen.key_averages(group_by_input_shape=True)
+        if str(event.device_type).endswith("CPU") and event.self_device_time_total
+    ]
+    return _kernels(seen, calls), sorted(operators, key=lambda row: -row["us"])
+
+
+def _seen(call: Any, calls: int, *, shapes: bool) -> Any:
     for _ in range(3):
         call()
     torch.cuda.synchronize()
-    with profile(activities=[ProfilerActivity.CUDA, ProfilerActivity.CPU]) as seen:
+    both = [ProfilerActivity.CUDA, ProfilerActivity.CPU]
+    with profile(activities=both, record_shapes=shapes) as seen:
         for _ in range(calls):
             call()
         torch.cuda.synchronize()
+    return seen
+
+
+def _kernels(seen: Any, calls: int) -> list[dict[str, Any]]:
     rows = [
         {
             "name": event.key[:160],
