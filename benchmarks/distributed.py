@@ -16,7 +16,9 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from queue import Queue
 from typing import Any
 
 import torch
@@ -29,12 +31,21 @@ WORKER = "benchmarks.distributed_worker"
 
 
 def launch(
-    processes: int, arguments: list[str], limit: float
+    processes: int, arguments: list[str], limit: float, gpu: int | None = None
 ) -> tuple[subprocess.CompletedProcess[str], float]:
-    """Run the worker under torchrun; return what it printed, and the seconds."""
+    """Run the worker under torchrun; return what it printed, and the seconds.
+
+    Args:
+        processes: Ranks.
+        arguments: The worker's.
+        limit: When to give up [s].
+        gpu: The only one to be seen; None: all.
+    """
     command = [sys.executable, "-W", "ignore", "-m", "torch.distributed.run"]
     command += ["--standalone", "--nproc-per-node", str(processes), "-m", WORKER]
     environment = {**os.environ, "PYTHONPATH": sys.path[0]}
+    if gpu is not None:
+        environment["CUDA_VISIBLE_DEVICES"] = str(gpu)
     start = time.monotonic()
     try:
         done = subprocess.run(
@@ -58,14 +69,22 @@ def of_rank_0(text: str) -> str:
 
 
 def cell(
-    model: str, kind: str, processes: int, options: list[str], limit: float
+    model: str,
+    kind: str,
+    processes: int,
+    options: list[str],
+    until: float,
+    gpu: int | None = None,
 ) -> dict[str, Any]:
-    """Return what one launch measured."""
+    """Return what one launch measured, or that it came too late."""
     row: dict[str, Any] = {"model": model, "kind": kind, "processes": processes}
+    limit = until - time.monotonic()
+    if limit < 30:
+        return row | {"skipped": "deadline"}
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder, "row.json")
         arguments = ["train", model, kind, "--out", str(out), *options]
-        done, row["seconds"] = launch(processes, arguments, limit)
+        done, row["seconds"] = launch(processes, arguments, limit, gpu)
         if out.exists():
             row |= json.loads(out.read_text())
     if done.returncode:
@@ -173,31 +192,44 @@ def main() -> int:
     until = time.monotonic() + chosen.deadline
     many = chosen.processes or torch.cuda.device_count() or 2
     options = ["--device", chosen.device, *(["--tiny"] if chosen.tiny else [])]
-    counts = [many] if chosen.no_scaling else [many, 1]
     found: dict[str, Any] = {
         "commit": chosen.commit,
         "machine": machine(chosen.device),
         "cells": [],
         "lost_ranks": [],
     }
-    for processes in counts:
-        for model in chosen.models:
-            for kind in chosen.kinds:
-                left = until - time.monotonic()
-                if left < 30:
-                    row: dict[str, Any] = {"skipped": "deadline"}
-                    row |= {"model": model, "kind": kind, "processes": processes}
-                else:
-                    row = cell(model, kind, processes, options, left)
-                found["cells"].append(row)
-                show(row)
-                found["summary"] = summary(found["cells"])
-                chosen.out.write_text(json.dumps(found, indent=1) + "\n")
-    if not chosen.no_loss_of_rank:
-        for kind in chosen.kinds:
-            if until - time.monotonic() > 60:
-                found["lost_ranks"].append(lost_rank(kind, many, options))
-                print("lost rank", json.dumps(found["lost_ranks"][-1]), flush=True)
+    pairs = [(model, kind) for model in chosen.models for kind in chosen.kinds]
+
+    def keep(row: dict[str, Any]) -> None:
+        found["cells"].append(row)
+        show(row)
+        found["summary"] = summary(found["cells"])
+        chosen.out.write_text(json.dumps(found, indent=1) + "\n")
+
+    for pair in pairs:
+        keep(cell(*pair, many, options, until))
+    if not chosen.no_scaling:  # each on a GPU of its own, side by side
+        side = many if chosen.device == "cuda" else 1
+        free: Queue[int] = Queue()
+        for gpu in range(side):
+            free.put(gpu)
+
+        def alone(pair: tuple[str, str]) -> dict[str, Any]:
+            gpu = free.get()
+            try:
+                return cell(*pair, 1, options, until, gpu)
+            finally:
+                free.put(gpu)
+
+        with ThreadPoolExecutor(side) as pool:
+            for row in pool.map(alone, pairs):
+                keep(row)
+    if not chosen.no_loss_of_rank and until - time.monotonic() > 60:
+        # nothing is timed: side by side on a GPU, in turns on a CPU
+        with ThreadPoolExecutor(2 if chosen.device == "cuda" else 1) as pool:
+            for row in pool.map(lambda k: lost_rank(k, many, options), chosen.kinds):
+                found["lost_ranks"].append(row)
+                print("lost rank", json.dumps(row), flush=True)
                 chosen.out.write_text(json.dumps(found, indent=1) + "\n")
     print(json.dumps(found["summary"], indent=1))
     return 0

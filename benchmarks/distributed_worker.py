@@ -190,8 +190,9 @@ def train(chosen: argparse.Namespace) -> dict[str, Any]:
     for way in WAYS:
         rows[way]["step_ms"] = 1e3 * statistics.median(times[way])
         out = os.environ.get("OUT")
-        keep = way == "tilewright" and dist.get_rank() == 0 and out
-        file = Path(out, f"{chosen.model}_{chosen.kind}.json") if keep and out else None
+        keep = way == "tilewright" and dist.get_rank() == 0 < dist.get_world_size() - 1
+        name = f"{chosen.model}_{chosen.kind}.json.gz"
+        file = Path(out, name) if keep and out else None
         rows[way] |= overlap(steps[way], device, file)
     return {"ways": rows}
 
