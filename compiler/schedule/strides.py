@@ -79,6 +79,7 @@ def view_strides(
     if (
         hidden
         or leaves("load", place)
+        or leaves("checked_index", place)  # it may raise, and only a kernel can
         or not all(ranges.non_negative(step) for step in found.values())
     ):
         return None

@@ -1,6 +1,7 @@
 """Each load and store lies inside its array."""
 
 from algebra.verdict import Proved, Refuted, Unknown, Verdict
+from compiler.ir.index import constant_value
 from compiler.ir.kernel import Kernel
 from compiler.ir.ranges import Ranges
 from verify.symbolic import terms
@@ -16,8 +17,9 @@ def in_bounds(
 ) -> Verdict:
     """Decide that ``0 <= coordinate < extent`` for each access and dim.
 
-    A guarded access is asked only where its guard holds. An index that comes from
-    data is in range because the kernel checks it.
+    A guarded access is asked only where its guard holds, and one in loops that run
+    zero times never happens. An index that comes from data is in range because the
+    kernel checks it.
 
     Returns:
         ``Refuted`` with the array, the dim and the point; ``Unknown`` with why.
@@ -28,6 +30,9 @@ def in_bounds(
         buffer = kernel.buffers.get(access.buffer)
         if buffer is None:
             return Refuted({"array": access.buffer, "is": "not the kernel's"})
+        around = (*kernel.outer, *kernel.inner) if access.inner else kernel.outer
+        if any(constant_value(axis.extent) == 0 for axis in around):
+            continue
         if len(buffer.shape) != len(access.coordinates):
             return Refuted({"array": access.buffer, "indices": len(access.coordinates)})
         for dim, coordinate in enumerate(access.coordinates):

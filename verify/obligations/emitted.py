@@ -7,16 +7,18 @@ sizes, its number of programs. All else is read from the TTIR.
 import time
 from collections.abc import Iterator, Mapping
 
-from algebra.verdict import Refuted, Unknown, Verdict
+from algebra.verdict import Proved, Refuted, Unknown, Verdict
 from compiler.frontend.validator import Certificate, Emitted
 from compiler.ir.expression import Expression, leaves
 from compiler.ir.index import constant_value, index, mul, sub
 from compiler.ir.kernel import Allocate, Kernel, Schedule, Step, Store
 from compiler.ir.node import Alias, Buffer, Extern
+from compiler.ir.ranges import Ranges
 from verify.checking.arguments import Argument, Scalar
 from verify.checking.arguments import Buffer as Array
 from verify.checking.check import check
 
+from .places import UnplacedError, radix
 from .points import fresh_arrays
 
 BUDGET = 6.0
@@ -128,6 +130,11 @@ def certify_emitted(
     """
     start = time.process_time()
     least = least or {}
+    if constant_value(emitted.grid) == 0 and all(
+        _is_empty(emitted.kernel.buffers[name]) for name in writes
+    ):
+        nothing: dict[str, Verdict] = {"ttir": Proved("no program runs")}
+        return Certificate(emitted.kernel.name, nothing, time.process_time() - start)
     count = len(emitted.parameters)
     names = dict(zip(emitted.symbols, emitted.arguments[count:], strict=True))
     arrays = [emitted.kernel.buffers[name] for name in emitted.parameters]
@@ -163,6 +170,8 @@ def certify_emitted(
         if any(constant_value(extent) is None for extent in shape):
             total = " * ".join(spelled(extent, names) for extent in shape)
             assume.append(f"{total} < {ELEMENTS}")
+        if packed is None:
+            assume.extend(_within_memory(buffer, names))
     report = check(
         emitted.text,
         args,
@@ -174,12 +183,15 @@ def certify_emitted(
     verdicts: dict[str, Verdict] = {
         f"ttir_{name}": _plain(verdict) for name, verdict in report.verdicts.items()
     }
-    if isinstance(verdicts.get("ttir_write_once"), Refuted) and may_meet(
-        emitted.kernel
-    ):
-        verdicts["ttir_write_once"] = Unknown(
-            "places that are read may be equal; which value stays is not defined"
-        )
+    if isinstance(verdicts.get("ttir_write_once"), Refuted):
+        if may_meet(emitted.kernel):
+            verdicts["ttir_write_once"] = Unknown(
+                "places that are read may be equal; which value stays is not defined"
+            )
+        elif repeated := may_overlap(emitted.kernel, least):
+            verdicts["ttir_write_once"] = Unknown(
+                f"elements of {repeated} may lie at one place, as it was laid out"
+            )
     return Certificate(emitted.kernel.name, verdicts, time.process_time() - start)
 
 
@@ -190,6 +202,38 @@ def may_meet(kernel: Kernel) -> bool:
     """
     stores = [stage for stage in kernel.stages if isinstance(stage, Store)]
     return any(s.mode == "set" and not s.injective for s in stores)
+
+
+def may_overlap(kernel: Kernel, least: Mapping[Expression, int]) -> str | None:
+    """Return an array that a kernel writes whose own strides may repeat a place.
+
+    Windows over a tensor have such strides, and eager mode's result has them too. Its
+    coordinates are told apart by the kernel's own obligation.
+    """
+    ranges = Ranges({}, least)
+    for stage in kernel.stages:
+        if not isinstance(stage, Store):
+            continue
+        buffer = kernel.buffers[stage.buffer]
+        pairs = zip(buffer.strides or (), buffer.shape, strict=False)
+        parts = [(number, step, extent) for number, (step, extent) in enumerate(pairs)]
+        try:
+            radix(parts, ranges, buffer.name)
+        except UnplacedError:
+            return buffer.name
+    return None
+
+
+def _is_empty(buffer: Buffer) -> bool:
+    return any(constant_value(extent) == 0 for extent in buffer.shape)
+
+
+def _within_memory(buffer: Buffer, names: Mapping[Expression, str]) -> Iterator[str]:
+    """Yield that no dim of an array reaches further than memory does."""
+    for extent, step in zip(buffer.shape, buffer.strides or (), strict=True):
+        if constant_value(mul(extent, step)) is None:
+            length, width = spelled(extent, names), spelled(step, names)
+            yield f"({length} - 1) * {width} < {ELEMENTS}"
 
 
 def _plain(verdict: Verdict) -> Verdict:

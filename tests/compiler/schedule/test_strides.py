@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from compiler.ir.expression import make
 from compiler.ir.index import add, constant_value, digit, floordiv, index, mod, mul
 from compiler.ir.node import Axis, Buffer
+from compiler.ir.scalar import checked_index, constant
 from compiler.schedule.strides import (
     affine,
     base_strides,
@@ -65,6 +66,8 @@ def test_views_that_no_strides_give() -> None:
     keys = make("load", (index(0),), "int64", "keys")
     looked_up = make("checked_index", (keys, index(9)), "index", False)
     assert view_strides([looked_up, K], axes, [12, 1]) is None
+    asked = checked_index(constant(2, "int64"), index(3))
+    assert view_strides([asked, K], axes, [12, 1]) is None
 
 
 def test_a_base_laid_out_for_its_view() -> None:

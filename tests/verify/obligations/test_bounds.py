@@ -35,3 +35,12 @@ def test_an_array_that_is_not_the_kernels_is_refuted(one_store: MakeKernel) -> N
     kernel = one_store(load("z", index(0)), (ROW,), {ROW: 3}, {"y": (3,)})
     verdict = in_bounds(kernel, accesses(kernel), ranges_of(kernel, {}), Solver())
     assert isinstance(verdict, Refuted)
+
+
+def test_what_never_happens_is_in_bounds(one_store: MakeKernel) -> None:
+    for points in (0, 1):
+        kernel = one_store(
+            load("x", index(0)), (ROW,), {ROW: points}, {"x": (0,), "y": (points,)}
+        )
+        verdict = in_bounds(kernel, accesses(kernel), ranges_of(kernel, {}), Solver())
+        assert isinstance(verdict, Refuted if points else Proved), points

@@ -26,6 +26,7 @@ from verify.obligations.emitted import (
     certify_emitted,
     dense,
     may_meet,
+    may_overlap,
     spelled,
     storages,
 )
@@ -163,3 +164,46 @@ def test_equal_places_that_are_read_refute_only_what_should_not_meet(
     assert may_meet(kernel) is not injective
     verdict = certify_emitted(emitted(kernel)).verdicts["ttir_write_once"]
     assert isinstance(verdict, Refuted if injective else Unknown)
+
+
+def test_an_empty_launch_does_nothing_wrong_but_leaves_what_it_had_to_fill() -> None:
+    good = emitted(transpose(64, 64))
+    none = replace(good, grid=index(0))
+    assert not isinstance(worst(certify_emitted(none, writes=FILLED).verdicts), Proved)
+    empty = {"x": array("x", 64, 0), "y": array("y", 0, 64)}
+    none = replace(none, kernel=replace(none.kernel, buffers=empty))
+    assert isinstance(worst(certify_emitted(none, writes=FILLED).verdicts), Proved)
+
+
+def windows(step: Index) -> Kernel:
+    """Rows of three, each ``step`` behind the one before."""
+    out = replace(array("y", 5, 3), strides=(index(step), index(1)))
+    return Kernel(
+        "windows",
+        (Axis(ROW, index(5)), Axis(COLUMN, index(3))),
+        (),
+        (Store("y", (ROW, COLUMN), load("x", add(ROW, COLUMN)), False),),
+        {"x": array("x", 7), "y": out},
+    )
+
+
+def test_windows_that_overlap_are_written_as_they_lie() -> None:
+    assert may_overlap(windows(1), {}) == "y" and may_overlap(windows(3), {}) is None
+    verdicts = certify_emitted(emitted(windows(1))).verdicts
+    assert isinstance(verdicts["ttir_write_once"], Unknown)
+    verdicts = certify_emitted(emitted(windows(3))).verdicts
+    assert isinstance(verdicts["ttir_write_once"], Proved)
+
+
+def test_no_stride_reaches_further_than_memory() -> None:
+    step = symbol("S")
+    rows = replace(array("x", SIZE, 5), strides=(step, index(1)))
+    kernel = Kernel(
+        "rows",
+        (Axis(ROW, SIZE), Axis(COLUMN, index(5))),
+        (),
+        (Store("y", (ROW, COLUMN), load("x", ROW, COLUMN), False),),
+        {"x": rows, "y": array("y", SIZE, 5)},
+    )
+    found = certify_emitted(emitted(kernel), {SIZE: 2, step: 5})
+    assert not isinstance(found.verdicts["ttir_no_wrap"], Refuted), found.verdicts
