@@ -84,7 +84,6 @@ _ADDED = (
     aten._adaptive_avg_pool2d,
     aten.dropout,
     aten.grid_sampler_2d,
-    aten.ldexp,
     aten.upsample_bicubic2d,
     aten.upsample_nearest2d,
     aten.upsample_bilinear2d,
@@ -178,11 +177,6 @@ def _smooth_l1_loss_backward(
     return slope.to(dtype)
 
 
-def _factors(x: torch.Tensor, exponent: torch.Tensor) -> tuple[torch.Tensor, ...]:
-    """Return what ldexp multiplies: powers of a number are row-major."""
-    return x, torch.empty(exponent.shape, device=exponent.device)
-
-
 def _shuffled(x: torch.Tensor, groups: int) -> torch.Tensor:
     """Return a shuffle of channels in memory of its own, also of one group.
 
@@ -219,7 +213,6 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
     table[aten.index_fill.int_Scalar] = _index_filled
     table[aten.channel_shuffle.default] = _shuffled
     table[aten.native_channel_shuffle.default] = _shuffled
-    table[aten.ldexp.Tensor] = iterated(table[aten.ldexp.Tensor], _factors)
     for overload in _ITERATED:
         table[overload] = iterated(table[overload])
     for packet in (*_CALLED, *_KEPT):

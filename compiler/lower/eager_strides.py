@@ -177,6 +177,7 @@ def correct_fake_strides() -> None:
         # which of the two is asked depends on PyTorch's release and on the sizes
         fake_results_by(target, correct)
         fake_parts_by(target, correct)
+    fake_parts_by(aten.ldexp.Tensor, _scaled)
     for target in _BATCH_NORMS:
         fake_parts_by(target, _normalised)
 
@@ -250,22 +251,17 @@ def _followed(node: fx.Node) -> Any:
     return found
 
 
-def iterated(
-    function: Callable[..., Any],
-    operands: Callable[..., Sequence[Any]] | None = None,
-) -> Callable[..., Any]:
+def iterated(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a decomposition whose result has the strides that the iterator gives.
 
     Args:
         function: Of an operation on each element.
-        operands: What the iterator takes, from the function's arguments; None for
-            those themselves.
     """
 
     @wraps(function)
     def run(*args: Any, **kwargs: Any) -> Any:
         result = function(*args, **kwargs)
-        wanted = _wanted(args if operands is None else operands(*args), result)
+        wanted = _wanted(args, result)
         if wanted is None:
             return result
         empty = result.new_empty_strided(tuple(result.shape), wanted)
@@ -293,6 +289,21 @@ def _iterated(args: Sequence[Any], result: Any) -> Any:
     """Return a fake result with the iterator's strides."""
     wanted = _wanted(args, result)
     return result if wanted is None else _restrided(result, wanted)
+
+
+def _scaled(args: Sequence[Any], result: Any) -> Any:
+    """Return ldexp's result as eager mode lays it out.
+
+    Where it multiplies by powers of two, these are row-major: for integers, and for
+    float32 with exponents that are none. Else the result begins as one like x.
+    """
+    x, exponent = args
+    single = x.dtype == torch.float32 and exponent.is_floating_point()
+    if single or not x.is_floating_point():
+        return _iterated((x, exponent.new_empty(tuple(exponent.shape))), result)
+    if tuple(x.shape) == tuple(result.shape):
+        return torch.empty_like(x, dtype=result.dtype).copy_(result)
+    return _iterated(args, result)
 
 
 def _row_major(args: Sequence[Any], result: Any) -> Any:

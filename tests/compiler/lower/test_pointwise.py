@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compiler.ir.node import Map
+from compiler.lower.eager_strides import correct_fake_strides
 
 aten = torch.ops.aten
 
@@ -199,9 +200,33 @@ def test_nan_wins_extremes_and_clamps(
 
 def test_ldexp_and_any_have_eager_modes_types(agree: Callable[..., Any]) -> None:
     x = torch.tensor([1, 2, 3], dtype=torch.int32)
-    agree(lambda x: torch.ldexp(x, x), x)
-    agree(lambda x: torch.ldexp(x.half(), x), x)
+    agree(lambda x: torch.ldexp(x, x), x, extern=True)
+    agree(lambda x: torch.ldexp(x.half(), x), x, extern=True)
     agree(lambda x: x.any(), x.to(torch.uint8))
+
+
+def test_ldexp_takes_exponents_beyond_the_range_of_powers(
+    agree: Callable[..., Any],
+) -> None:
+    # 0 * 2**200 is 0, not 0 * inf
+    x = torch.tensor([0.0, 1.5, 3e38, 1e-40])
+    by = torch.tensor([200, -149, -200, 150])
+    agree(lambda x, by: torch.ldexp(x, by), x, by, extern=True)
+
+
+@pytest.mark.filterwarnings("ignore:An output with one or more:UserWarning")
+@pytest.mark.parametrize(
+    "dtype", [torch.float32, torch.float64, torch.float16, torch.int64]
+)
+def test_ldexp_has_eager_modes_strides(
+    agree: Callable[..., Any], dtype: torch.dtype
+) -> None:
+    correct_fake_strides()
+    x = torch.ones(3, 1, 2, dtype=dtype).permute(2, 1, 0)
+    for kind in (torch.int64, torch.int8, torch.float32, torch.float16):
+        by = torch.ones(4, 2, 3, dtype=kind).permute(1, 0, 2)
+        agree(lambda x, by: torch.ldexp(x, by[:, :1]), x, by, extern=True)
+        agree(lambda x, by: torch.ldexp(x, by), x, by, extern=True)
 
 
 def test_fused_forms(agree: Callable[..., Any]) -> None:
