@@ -2,7 +2,8 @@
 
 Memory of a dead array is taken over by one of the same type and size. In place, by the
 kernel that reads it last, only if each element is read at the very point that writes
-its successor, by the very store that does.
+its successor, by the very store that does. Inputs' memory is never taken, but let go
+after the last use: what the forward pass kept is nobody else's in the backward pass.
 """
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -180,16 +181,17 @@ class _Planner:
         self, number: int, step: Kernel | Extern | Alias, replaced: set[str]
     ) -> None:
         for name in touched(step):
-            if name in self._inputs or name in self._outputs:
+            if name in self._outputs:
                 continue
             # a name that stands for its storage stays as long as the storage
             if self._top(name) != name and self._names_last[name] == number:
                 self.out.append(Free(name))
         for name in dict.fromkeys(map(self._top, touched(step))):
-            if self._last[name] != number or name in self._inputs:
+            if self._last[name] != number:
                 continue
             if name in self._outputs or name in replaced:
                 continue
+            # an input's memory is its owner's, who may have given up his own hold
             self.out.append(Free(name))
             if name not in self._kept:
                 buffer = self.buffers[name]

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 import torch
 from torch import fx
+from torch.multiprocessing.reductions import StorageWeakRef
 
 from compiler import torch_api
 from compiler.errors import FallbackWarning
@@ -204,3 +205,42 @@ def test_what_a_normalisation_reads_is_not_kept_as_a_cast(
     seen["without"], seen["with"] = step(()), step(FUSED)
     size = {name: sum(d.itemsize for d in kept) for name, kept in seen.items()}
     assert 0 < size["with"] < size["without"]
+
+
+@torch.library.custom_op("tilewright_tests::last_in_backward", mutates_args=())
+def last_in_backward(x: torch.Tensor) -> torch.Tensor:
+    ALIVE.append(sum(not reference.expired() for reference in KEPT))
+    return x.clone()
+
+
+last_in_backward.register_fake(torch.empty_like)
+last_in_backward.register_autograd(lambda ctx, g: last_in_backward(g))
+KEPT: list[StorageWeakRef] = []
+ALIVE: list[int] = []
+
+
+def test_what_is_kept_for_the_backward_pass_is_let_go_after_its_last_use() -> None:
+    def backend(graph: fx.GraphModule, inputs: Sequence[Any]) -> Any:
+        return compile_captured(graph, inputs, Options(fallback=False, cache=False))
+
+    def loss(x: torch.Tensor) -> torch.Tensor:
+        x = last_in_backward(x)
+        for weight in weights:
+            x = torch.sin(x @ weight)
+        return x.sum()
+
+    weights = [torch.randn(8, 8, requires_grad=True) for _ in range(4)]
+    known = {weight.untyped_storage()._cdata for weight in weights}
+    torch_api.reset()
+    compiled = torch.compile(loss, backend=backend)
+    x = torch.randn(8, 8, requires_grad=True)
+    for _ in range(2):
+        found = compiled(x)
+        node: Any = found.grad_fn
+        kept = [tensor.untyped_storage() for tensor in node.saved_tensors]
+        KEPT[:] = [StorageWeakRef(s) for s in kept if s._cdata not in known]
+        assert len(KEPT) >= 4, "one array a layer at least"
+        del node, kept
+        ALIVE.clear()
+        found.backward()
+        assert ALIVE == [0]

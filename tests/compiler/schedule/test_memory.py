@@ -65,6 +65,7 @@ def test_a_dead_array_is_written_over_at_its_own_points() -> None:
     assert spelt(found.steps) == [
         "take a",
         "run",
+        "free in",
         "take b in a",
         "run",
         "take c in b",
@@ -76,7 +77,14 @@ def test_a_dead_array_is_written_over_at_its_own_points() -> None:
 def test_an_array_read_elsewhere_is_not_written_over() -> None:
     backwards = neg("a", add(mul(A, -1), 7))
     found = plan(kernel("a", neg("in")), kernel("b", backwards), outputs=("b",))
-    assert spelt(found.steps) == ["take a", "run", "take b", "run", "free a"]
+    assert spelt(found.steps) == [
+        "take a",
+        "run",
+        "free in",
+        "take b",
+        "run",
+        "free a",
+    ]
     assert found.peak == 64
 
 
@@ -92,6 +100,7 @@ def test_dead_memory_goes_to_a_later_array_of_its_size() -> None:
     assert spelt(found.steps) == [
         "take a",
         "run",
+        "free in",
         "take b",
         "run",
         "take c in a",
@@ -102,12 +111,30 @@ def test_dead_memory_goes_to_a_later_array_of_its_size() -> None:
 
 def test_what_leaves_the_graph_keeps_its_memory() -> None:
     found = plan(kernel("a", neg("in")), kernel("b", neg("a")), outputs=("a", "b"))
-    assert spelt(found.steps) == ["take a", "run", "take b", "run"]
+    assert spelt(found.steps) == ["take a", "run", "free in", "take b", "run"]
 
 
-def test_inputs_belong_to_the_caller() -> None:
-    found = plan(kernel("a", neg("in")), outputs=("a",))
-    assert spelt(found.steps) == ["take a", "run"]
+def test_memory_of_inputs_is_not_taken_but_let_go_after_the_last_use() -> None:
+    found = plan(
+        kernel("a", neg("in")),
+        kernel("b", neg("in")),
+        kernel("c", neg("b")),
+        outputs=("a", "c"),
+    )
+    assert spelt(found.steps) == [
+        "take a",
+        "run",
+        "take b",
+        "run",
+        "free in",
+        "take c in b",
+        "run",
+    ]
+    view = Alias(array("v"), "in")
+    viewed = plan(view, kernel("a", neg("v")), outputs=("a", "in"))
+    assert spelt(viewed.steps) == ["run", "take a", "run", "free v"]
+    viewed = plan(view, kernel("a", neg("v")), outputs=("a", "v"))
+    assert spelt(viewed.steps) == ["run", "take a", "run", "free in"]
 
 
 def test_storage_lives_as_long_as_its_last_view() -> None:
@@ -125,6 +152,7 @@ def test_storage_lives_as_long_as_its_last_view() -> None:
         "run",
         "take b",
         "run",
+        "free in",
         "take c",
         "run",
         "free v",
@@ -139,8 +167,14 @@ def test_fresh_results_of_operators_are_ours_others_are_not() -> None:
         call = Extern((array("a"),), target, (Reference("in"),), {})
         return spelt(plan(call, kernel("b", neg("a")), outputs=("b",)).steps)
 
-    assert steps(clone) == ["run", "take b in a", "run"]
-    assert steps(lambda tensor: tensor) == ["run", "take b", "run", "free a"]
+    assert steps(clone) == ["run", "free in", "take b in a", "run"]
+    assert steps(lambda tensor: tensor) == [
+        "run",
+        "free in",
+        "take b",
+        "run",
+        "free a",
+    ]
 
 
 def test_in_place_needs_the_one_store_at_the_one_point() -> None:
