@@ -11,6 +11,7 @@ import argparse
 import hashlib
 import json
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from functools import partial
@@ -70,8 +71,9 @@ class Micro(torch.nn.Module):
 
 
 def hash_of(parts: Iterable[str]) -> str:
-    """Return the start of a hash of texts."""
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+    """Return the start of a hash of texts, without the places that they name."""
+    text = re.sub(r"(?<=[' ])/[^\s']*", "", "\0".join(parts))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def micro_hash(item: Item) -> str:
