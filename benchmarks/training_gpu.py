@@ -241,6 +241,26 @@ def adamw(rounds: int) -> dict[str, Any]:
     return row
 
 
+def merged(reports: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return one report of runs on like GPUs, each of some of the models.
+
+    Raises:
+        SystemExit: they are of several commits or machines.
+    """
+    first = reports[0]
+    for other in reports[1:]:
+        for key in ("commit", "rounds"):
+            if other[key] != first[key]:
+                raise SystemExit(f"one {key} is needed, not {first[key]}, {other[key]}")
+    rows = [row for report in reports for row in report["models"]]
+    rows.sort(key=lambda row: NAMES.index(row["name"]))
+    adamw = [report["adamw"] for report in reports if "adamw" in report]
+    whole = {**first, "models": rows, "runs": [r["machine"] for r in reports]}
+    if adamw:
+        whole["adamw"] = adamw[0]
+    return {**whole, "summary": summary(rows)}
+
+
 def main() -> int:
     """Run the models and write JSON after each."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -252,7 +272,13 @@ def main() -> int:
     parser.add_argument("--deadline", type=float, default=500, help="[s]")
     parser.add_argument("--commit", default="unknown")
     parser.add_argument("--out", type=Path, default=RESULTS)
+    parser.add_argument("--merge", type=Path, nargs="*", help="write one of several")
     chosen = parser.parse_args()
+    if chosen.merge:
+        whole = merged([json.loads(path.read_text()) for path in chosen.merge])
+        chosen.out.write_text(json.dumps(whole, indent=1) + "\n")
+        print(json.dumps(whole["summary"], indent=1))
+        return 0
     until = time.monotonic() + chosen.deadline
     throw_away()
     found: dict[str, Any] = {
