@@ -112,7 +112,15 @@ _TABLE = [
     _("truncdiv", 2, "same", _truncated, None, None, 10),
     _("remainder", 2, "same", torch.remainder, None, None, 10),
     _("fmod", 2, "same", torch.fmod, None, None, 10),
-    _("neg", 1, "same", torch.neg, "-{0}", "-{0}"),
+    # Triton's own minus subtracts from 0, and 0 - 0 has lost the sign; so has -0.0
+    _(
+        "neg",
+        1,
+        "same",
+        torch.neg,
+        "-{0}",
+        {"float": "{0} * -1.0", "int": "-{0}", "unsigned": "-{0}"},
+    ),
     _("abs", 1, "same", torch.abs, None, "tl.abs({0})"),
     _("sign", 1, "same", torch.sign, None, None, 3),
     # NaN wins; which of two zeros is taken, no compiler promises: here the first

@@ -254,6 +254,14 @@ def test_functions(operation: str) -> None:
     )
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_negated_zero_has_the_other_sign(dtype: str) -> None:
+    a = torch.tensor([0.0, -0.0, 2.0], dtype=torch_type(dtype))
+    tensors = {"a": a, "out": torch.empty(3, dtype=torch.bool)}
+    value = apply("signbit", apply("neg", load("a", (X,), dtype)))
+    check(nest([Store("out", (X,), value, False)], tensors, {X: 3}), tensors)
+
+
 def test_bits_shifts_casts_and_random_words() -> None:
     a = torch.tensor([1, -1, 5, 2**31 - 1, -(2**31)], dtype=torch.int32)
     b = torch.tensor([0, 31, 32, 3, -1], dtype=torch.int32)
