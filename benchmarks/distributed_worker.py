@@ -30,6 +30,24 @@ ALPHABET = 100
 SAVED = 5
 
 
+class WideLoss(Loss):
+    """The loss from scores in float32, as autocast takes it and sharding does not.
+
+    A loss in bfloat16 is a multiple of 2**-6 here: nothing could be compared to 1e-3.
+    """
+
+    def __init__(self, model: nn.Module, causal: bool) -> None:
+        super().__init__(model, True)
+        self.causal = causal
+
+    def forward(self, inputs: Tensor, labels: Tensor) -> Tensor:
+        """Return the mean cross-entropy [1]."""
+        scores = self.model(input_ids=inputs).logits.float()
+        if self.causal:
+            scores, labels = scores[:, :-1], labels[:, 1:]
+        return nn.functional.cross_entropy(scores.flatten(0, 1), labels.flatten())
+
+
 class Trained:
     """A model spread over the ranks, compiled, with its optimizer.
 
@@ -42,7 +60,8 @@ class Trained:
 
     def __init__(self, name: str, kind: str, way: str, device: str, tiny: bool) -> None:
         self.name, self.kind, self.device, self.tiny = name, kind, device, tiny
-        self.inner = model_of(name, tiny=tiny).to(device)
+        model = model_of(name, tiny=tiny).model
+        self.inner = WideLoss(model, causal=name != "bert-base").to(device)
         backend = None if way == "eager" else way
         if kind == "ddp":
             self.ready: Any = DistributedDataParallel(self.inner)
