@@ -30,6 +30,15 @@ PERSISTENT: Final = 16384
 
 _COLUMN_PERSISTENT: Final = 64
 
+_SECTOR_BYTES: Final = 32
+"""The least that memory moves at once."""
+
+_RARE: Final = 1 / 8
+"""Part of a kernel's bytes up to which a direction of access does not count."""
+
+_LANE_ELEMENTS: Final = 32
+"""Elements of a tile that a lane holds where rows share a program, about."""
+
 
 def plan_reduction(kernel: Kernel, invariant: bool) -> Plan:
     """Return the plan of a flat kernel with inner axes."""
@@ -42,21 +51,45 @@ def plan_reduction(kernel: Kernel, invariant: bool) -> Plan:
     if folded_axes(kernel.outer, kernel.stages):
         return plan_folded(kernel, r)
     found = accesses(kernel)
-    if kernel.outer and _by_columns(kernel, r, found):
+    if not kernel.outer:
+        return _plan_rows(kernel, r, found, invariant)
+    rows = _rows_across(kernel, r, found, invariant)
+    if rows > 1:
+        return _plan_beside(kernel, r, rows)
+    if _by_columns(kernel, r, found):
         return _plan_columns(kernel, r, found, invariant)
     return _plan_rows(kernel, r, found, invariant)
 
 
 def _by_columns(kernel: Kernel, r: Axis, found: Sequence[Access]) -> bool:
     """Return whether neighbours in memory belong to different outer points."""
-    last = kernel.outer[-1].digit
-    along = sum(a.width for a in found if a.stride(r.digit) in (1, None))
-    across = sum(
-        a.width
-        for a in found
-        if a.stride(last) == 1 and a.stride(r.digit) not in (0, 1)
-    )
+    along, across, _ = _directions(kernel, r, found)
     return across > along
+
+
+def _directions(
+    kernel: Kernel, r: Axis, found: Sequence[Access]
+) -> tuple[int, int, int]:
+    """Return the bytes of accesses along rows, across them, and of all, about."""
+    axes = (*kernel.outer, r)
+    along = sum(_bytes(a, axes) for a in found if a.stride(r.digit) in (1, None))
+    across = sum(_bytes(a, axes) for a in found if _is_across(a, kernel, r))
+    return along, across, sum(_bytes(access, axes) for access in found)
+
+
+def _is_across(access: Access, kernel: Kernel, r: Axis) -> bool:
+    """Return whether an access's neighbours belong to different outer points."""
+    last = kernel.outer[-1].digit
+    return access.stride(last) == 1 and access.stride(r.digit) not in (0, 1)
+
+
+def _bytes(access: Access, axes: Sequence[Axis]) -> int:
+    """Return how many bytes an access touches, each place once, about."""
+    moved = access.width
+    for axis in axes:
+        if access.stride(axis.digit) != 0:
+            moved *= size_of([axis.extent])
+    return moved
 
 
 def _is_one_pass(kernel: Kernel) -> bool:
@@ -101,6 +134,46 @@ def _plan_rows(
         reduced=reduced,
         persistent=persistent,
         num_warps=warps,
+    )
+
+
+def _rows_across(
+    kernel: Kernel, r: Axis, found: Sequence[Access], invariant: bool
+) -> int:
+    """Return how many rows a program takes so that accesses across fill sectors.
+
+    A row alone would use one element of each sector that such an access touches.
+    Returns 1 where either kind of access is rare, or the rows do not fit registers.
+    """
+    last = kernel.outer[-1]
+    along, across, whole = _directions(kernel, r, found)
+    if min(along, across) <= _RARE * whole:
+        return 1
+    rows = _SECTOR_BYTES // min(a.width for a in found if _is_across(a, kernel, r))
+    length = constant_value(r.extent)
+    if length is None or rows * power_above(length) > PERSISTENT:
+        return 1
+    outer = MANY if invariant else size_of([axis.extent for axis in kernel.outer])
+    if size_of([last.extent]) < rows or outer < rows * 132 * 4:
+        return 1
+    return rows
+
+
+def _plan_beside(kernel: Kernel, r: Axis, rows: int) -> Plan:
+    """Plan tiles of whole rows that are neighbours along the last outer axis."""
+    last = kernel.outer[-1]
+    x = digit("x")
+    whole = replace(kernel, outer=(*kernel.outer, Axis(x, last.extent), r))
+    rewritten = replaced(whole, {last.digit: x})
+    block = power_above(constant_value(r.extent) or 1)
+    reduced = TileAxis(r.digit, r.extent, block)
+    return Plan(
+        kernel=replace(rewritten, outer=kernel.outer),
+        tile=(TileAxis(x, last.extent, rows), reduced),
+        programs=kernel.outer[:-1],
+        reduced=reduced,
+        persistent=True,
+        num_warps=bounded(rows * block // (32 * _LANE_ELEMENTS), 4, 16),
     )
 
 
