@@ -3,8 +3,9 @@
 import os
 import resource
 import time
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from verify.campaign.case import Case
 from verify.campaign.cause import is_failure, symptom
+from verify.campaign.diagnosis import diagnose, is_own
 from verify.campaign.process import SubjectProcess
 from verify.strategies.programs import FAMILIES, Program, programs
 
@@ -19,6 +21,9 @@ BATCH = 50
 """Programs of one seed."""
 
 SUBJECT = "verify.mutants.compiler.subject"
+
+FELL_BACK = "could not be compiled"
+"""What the compiler says of a graph that it leaves to PyTorch, as users are warned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +36,10 @@ class Detection:
         cpu_seconds: Of processors in that time, this process' and its children's [s].
         kill: The case that killed it and how, None if it survived.
         alarms: Cases that the compiler without the fault fails as well.
+        apart: Those of them that speak against no kernel of ours, by kind: ``"before"``
+            where PyTorch's capture fails in the same way, ``"fallback"`` where the
+            graph is left to PyTorch's own operators, ``"unsteady"`` where a fault did
+            not show again in a fresh process.
     """
 
     programs: int
@@ -38,6 +47,7 @@ class Detection:
     cpu_seconds: float
     kill: Mapping[str, Any] | None
     alarms: tuple[Mapping[str, Any], ...] = ()
+    apart: Mapping[str, int] = field(default_factory=dict)
 
 
 def detect(
@@ -51,8 +61,8 @@ def detect(
 ) -> Detection:
     """Draw programs until one fails with a fault and not without it.
 
-    The limit is in seconds of processors, so that what else a machine does matters
-    little.
+    What would be a kill is run again in a fresh process. The limit is in seconds of
+    processors, so that what else a machine does matters little.
 
     Args:
         name: Of a fault, or ``right_ROUTE`` to count false alarms.
@@ -67,8 +77,9 @@ def detect(
     count = 0
     kill: dict[str, Any] | None = None
     alarms: list[Mapping[str, Any]] = []
+    apart: Counter[str] = Counter()
     with SubjectProcess(timeout) as process:
-        subject = f"{SUBJECT}:{name}"
+        subject, right = f"{SUBJECT}:{name}", f"{SUBJECT}:right_{route}"
 
         def spent() -> float:
             child = process.child
@@ -87,12 +98,25 @@ def detect(
                 return
             if answer["status"] in ("died", "hung"):
                 process.close_child()
-            right = process.run(replace(case, subject=f"{SUBJECT}:right_{route}"))
+            without = replace(case, subject=right)
+            plain = process.run(without)
             found = {"how": symptom(answer), "case": case.to_json()}
-            if is_failure(right):
+            kind: str | None
+            if is_failure(plain):
+                found["how"] = symptom(plain)
+                kind = _kind(without, plain, process)
+            elif subject == right:
+                kind = None  # it fails now and then
+            else:
+                process.close_child()
+                if is_failure(process.run(case)):
+                    kill = found
+                    return
+                kind = "unsteady"
+            if kind is None:
                 alarms.append(found)
-            elif not name.startswith("right_"):
-                kill = found
+            else:
+                apart[kind] += 1
 
         number = first_seed
         while not over():
@@ -102,7 +126,17 @@ def detect(
                 one(program, number)
             number += 1
         used = spent()
-    return Detection(count, time.monotonic() - start, used, kill, tuple(alarms))
+    seconds = time.monotonic() - start
+    return Detection(count, seconds, used, kill, tuple(alarms), dict(apart))
+
+
+def _kind(case: Case, answer: Mapping[str, Any], process: SubjectProcess) -> str | None:
+    """Return why a failure without a fault is no alarm, None if it is one."""
+    if FELL_BACK in str(answer.get("detail", "")):
+        return "fallback"
+    return (
+        None if is_own(case.subject, diagnose(case, process.run, answer)) else "before"
+    )
 
 
 def _used(child: int | None) -> float:

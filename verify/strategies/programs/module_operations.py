@@ -88,7 +88,9 @@ def _group_norm(draw: Draw, first: torch.Tensor) -> str:
 
 def _embedding(draw: Draw, first: torch.Tensor) -> str:
     width = draw(st.integers(1, 4))
-    return f"filled(torch.nn.Embedding(4, {width}), torch.float32)"
+    padding = draw(st.sampled_from(["None", "1"]))
+    module = f"torch.nn.Embedding(4, {width}, padding_idx={padding})"
+    return f"filled({module}, torch.float32)"
 
 
 def _gru(draw: Draw, first: torch.Tensor) -> str:

@@ -199,10 +199,6 @@ REDUCTIONS = {
     "norm": "torch.linalg.vector_norm({f1}, {k}, {dim})",
     "logsumexp": "torch.logsumexp({f1}, {dim})",
     "count_nonzero": "torch.count_nonzero({d1}, {dim})",
-    "cumsum": "torch.cumsum({n1}, {dim})",
-    "cumprod": "torch.cumprod({f1}, {dim})",
-    "cummax": "torch.cummax({full1}, {dim})[0]",
-    "logcumsumexp": "torch.logcumsumexp({f1full}, {dim})",
     "softmax": "torch.softmax({f1}, {dim})",
     "log_softmax": "torch.log_softmax({f1}, {dim})",
     "layer_norm": "F.layer_norm({f1full}, ({last},))",
@@ -214,7 +210,6 @@ REDUCTIONS = {
     "sum_dtype": "{d1}.sum({dim}, dtype=torch.float64)",
     "nansum": "torch.nansum({f1}, {dim})",
     "median": "{apart}.median({dim})[0]",
-    "cummin": "torch.cummin({full1}, {dim})[0]",
     "argsort": "torch.argsort({d1}, {dim}, stable=True)",
     "kthvalue": "torch.kthvalue({full1}, 1, {dim})[0]",
     "rms_norm": "F.rms_norm({f1full}, ({last},))",
@@ -226,6 +221,9 @@ REDUCTIONS = {
     "histc": "torch.histc({fullf}, 4, -2.0, 2.0)",
     "max_pool_indices": "F.max_pool2d({image}, 1, {k}, return_indices=True)[1]",
     "adaptive_avg_pool": "F.adaptive_avg_pool2d({image}, 1)",
+    "sum_expanded": "{d1}.expand(3, *{it}.shape).sum()",
+    "sum_expanded_dims": "{d1}.expand(3, *{it}.shape).sum({dims})",
+    "mean_expanded": "{f1}[..., None].expand(*{it}.shape, {k}).mean()",
 }
 
 INDEXING = {
@@ -233,16 +231,8 @@ INDEXING = {
     "index_select": "torch.index_select({full1}, 0, {positions})",
     "gather": "torch.gather({full1}, 0, {rows})",
     "take_along_dim": "torch.take_along_dim({full1}, {rows}, 0)",
-    "index_add": "torch.index_add({full1}, 0, {positions}, {full1}[{positions}])",
-    "scatter": "torch.scatter({full1}, 0, {rows}, {alike})",
-    "scatter_add": "torch.scatter_add({full1}, 0, {rows}, {alike})",
-    "scatter_amax": "torch.scatter_reduce({f1full}, 0, {rows}, {alike}, 'amax')",
-    "index_put_add": (
-        "torch.index_put({full1}, ({indices},), {full1}.sum(0), accumulate=True)"
-    ),
     "index_fill": "torch.index_fill({full1}, 0, {positions}, {k})",
     "masked_fill": "torch.masked_fill({t}, {mask}, {k})",
-    "select_scatter": "torch.select_scatter({full1}, {full1}.sum(0), 0, 0)",
     "embedding": "F.embedding({positions}, {m})",
     "one_hot": "F.one_hot({t}.flatten().long() % 4, 4)",
     "index_affine": "{full1}[(torch.arange({size}) * {k} + {k}) % {it}.shape[0]]",
@@ -257,6 +247,34 @@ INDEXING = {
     ),
     "index_mask": "{full1}[torch.arange({it}.shape[0]) % 2 == 0]",
     "where_position": "torch.where(torch.arange({f1}.shape[-1]) < {k}, {it}, 0.0)",
+    "searchsorted": "torch.searchsorted(torch.tensor([-1.0, 0.0, 2.0]), {f})",
+    "reflection_pad": "F.pad({image}, (1, 0, 0, 1), mode='reflect')",
+    "replication_pad": "F.pad({image}, (1, 2), mode='replicate')",
+    "embedding_bag": "F.embedding_bag({positions}, {m}, torch.tensor([0]))",
+    "bucketize": "torch.bucketize({f}, torch.tensor([-1.0, 0.0, 2.0]))",
+}
+
+SCANS = {
+    "cumsum": "torch.cumsum({n1}, {dim})",
+    "cumprod": "torch.cumprod({f1}, {dim})",
+    "cummax": "torch.cummax({full1}, {dim})[0]",
+    "logcumsumexp": "torch.logcumsumexp({f1full}, {dim})",
+    "cummin": "torch.cummin({full1}, {dim})[0]",
+    "cummax_indices": "torch.cummax({full1}, {dim})[1]",
+    "cummin_indices": "torch.cummin({full1}, {dim})[1]",
+    "cumsum_flat": "torch.cumsum({n1}.flatten(), 0)",
+    "cummax_flat": "torch.cummax({full1}.flatten(), 0)[1]",
+}
+
+SCATTERS = {
+    "index_add": "torch.index_add({full1}, 0, {positions}, {full1}[{positions}])",
+    "scatter": "torch.scatter({full1}, 0, {rows}, {alike})",
+    "scatter_add": "torch.scatter_add({full1}, 0, {rows}, {alike})",
+    "scatter_amax": "torch.scatter_reduce({f1full}, 0, {rows}, {alike}, 'amax')",
+    "index_put_add": (
+        "torch.index_put({full1}, ({indices},), {full1}.sum(0), accumulate=True)"
+    ),
+    "select_scatter": "torch.select_scatter({full1}, {full1}.sum(0), 0, 0)",
     "slice_scatter": "torch.slice_scatter({full1}, {it}[:1], 0, 0, 1)",
     "as_strided_scatter": (
         "torch.as_strided_scatter({full1}, {it}.flatten()[:1], (1,), (1,))"
@@ -269,11 +287,18 @@ INDEXING = {
     ),
     "index_reduce": "torch.index_reduce({f1full}, 0, {positions}, {it}[:1], 'amin')",
     "bincount": "torch.bincount({full1}.flatten().long() % 3)",
-    "searchsorted": "torch.searchsorted(torch.tensor([-1.0, 0.0, 2.0]), {f})",
-    "reflection_pad": "F.pad({image}, (1, 0, 0, 1), mode='reflect')",
-    "replication_pad": "F.pad({image}, (1, 2), mode='replicate')",
-    "embedding_bag": "F.embedding_bag({positions}, {m}, torch.tensor([0]))",
-    "bucketize": "torch.bucketize({f}, torch.tensor([-1.0, 0.0, 2.0]))",
+    "index_add_expanded": (
+        "torch.index_add({full1}, 0, torch.zeros(3, dtype=torch.int64), "
+        "{it}[:1].expand(3, *{it}.shape[1:]))"
+    ),
+    "index_put_expanded": (
+        "torch.index_put({full1}, ({indices},), {it}[:1].clone(), accumulate=True)"
+    ),
+    "embedding_padded": "F.embedding({positions}, {m}, padding_idx=0)",
+    "embedding_slopes": (
+        "torch.ops.aten.embedding_dense_backward("
+        "{m}, torch.arange({it}.shape[0]) % 3, 4, {k}, False)"
+    ),
 }
 
 SHAPING = {
@@ -285,6 +310,8 @@ SHAPING = {
     "arange": "torch.arange({size}, dtype={float})",
     "arange_times": "torch.arange({size}) * {ci}",
     "arange_int": "torch.arange({size}, dtype=torch.int32)",
+    "arange_large": "torch.arange({size}) * {large}",
+    "arange_steps": "torch.arange(0, {size} * {large}, {large})",
     "linspace": "torch.linspace(0, 1, {size})",
     "eye": "torch.eye({size})",
     "empty_like_filled": "torch.empty_like({t}).fill_({k})",
@@ -384,7 +411,9 @@ EXPRESSIONS = {
     **CASTS,
     **VIEWS,
     **REDUCTIONS,
+    **SCANS,
     **INDEXING,
+    **SCATTERS,
     **SHAPING,
     **{name: f"F.{name}({{f}})" for name in FUNCTIONAL},
     **SIZES_READ,
@@ -399,7 +428,9 @@ FAMILIES = {
     "pointwise": (*UNARY, *BINARY, *CASTS, *FUNCTIONAL),
     "views": tuple(VIEWS),
     "reductions": tuple(REDUCTIONS),
+    "scans": tuple(SCANS),
     "indexing": tuple(INDEXING),
+    "scatters": tuple(SCATTERS),
     "shaping": tuple(SHAPING),
     "mutations": tuple(WRITES),
     "sizes": (*SIZES_READ, *BRANCHES, *SIZE_STATEMENTS),

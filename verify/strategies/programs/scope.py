@@ -37,9 +37,15 @@ class Scope:
     objects: dict[str, str] = field(default_factory=dict)
 
     def pick(self, draw: Draw, fits: Callable[[torch.Tensor], bool]) -> str | None:
-        """Draw a name whose tensor fits, latest first; None if there is none."""
-        names = [name for name, value in self.values.items() if fits(value)]
-        return draw(st.sampled_from(names[::-1])) if names else None
+        """Draw a name whose tensor fits, None if there is none.
+
+        In half of the cases it is the latest one, so that what was made is used.
+        """
+        names = [name for name, value in self.values.items() if fits(value)][::-1]
+        if not names:
+            return None
+        chosen: str = draw(st.sampled_from(names + names[:1] * (len(names) - 1)))
+        return chosen
 
     def fitting(
         self, names: Sequence[str], kinds: Mapping[str, frozenset[str]]
@@ -195,6 +201,7 @@ PLAIN: dict[str, st.SearchStrategy[Any]] = {
     "c": st.sampled_from([1.0, 0.5, 2.0, -1.5, 0.0, 1e-3, 3.14159, 300.0]),
     "p": st.sampled_from([2, 0.5, 3, -1, 0]),
     "ci": st.sampled_from([1, 2, 0, 3, -1, 7, 250]),
+    "large": st.sampled_from([2**30 + 1, 2**31, 2**33 + 5]),
     "shift": st.integers(0, 7),
     "bool": st.booleans(),
     "dtype": st.sampled_from([f"torch.{name}" for name in TYPES]),

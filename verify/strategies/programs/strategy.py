@@ -26,8 +26,12 @@ NEEDED = {
 
 _ATTEMPTS = 4
 
-_FORMS = ((), (), (2, 3), (4, 4), (2, 3, 4), (2, 2, 3, 4), (1, 4, 8, 5))
-"""Shapes that give matrices, signals and images a chance; () draws any."""
+_FORMS = (
+    *((), (), (2, 3), (4, 4), (2, 3, 4), (2, 2, 3, 4), (1, 4, 8, 5)) * 4,
+    *((17, 19), (40, 9), (33, 35), (200,), (1025,), (2, 1023), (2049,)),
+)
+"""Shapes that give matrices, signals and images a chance; () draws any. A few reach
+beyond a tile in two dims, or just beyond a block."""
 
 
 @st.composite

@@ -1,5 +1,7 @@
 """Holes are filled with what fits."""
 
+from typing import Any
+
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
@@ -49,6 +51,18 @@ def test_operands_that_eager_mode_reads_beyond_are_not_chosen() -> None:
 def test_nothing_fits_is_told() -> None:
     scope = Scope({"x": torch.ones(2)})
     assert scope.pick(lambda strategy: None, lambda value: value.dim() == 5) is None
+
+
+def test_the_latest_value_that_fits_is_half_of_what_is_picked() -> None:
+    scope = Scope({name: torch.ones(2) for name in "abc"} | {"d": torch.ones(())})
+    offered: list[str] = []
+
+    def draw(strategy: Any) -> Any:
+        offered.extend(strategy.elements)
+        return offered[0]
+
+    assert scope.pick(draw, lambda value: value.dim() == 1) == "c"
+    assert sorted(offered) == ["a", "b", "c", "c", "c"]
 
 
 def test_a_template_is_offered_where_its_tensors_are() -> None:
