@@ -182,12 +182,15 @@ class Template:
         capability: Compute capability of the GPU on which both were measured.
         faster: Class -> the tiling with which a product and its epilogue took less
             than the library's product and a second kernel, by measurement.
+        most_waste: The largest waste of a product of which ``faster`` tells: where
+            more of the tiles is outside the result, the class says nothing.
     """
 
     rates: Mapping[Tiling, float]
     origin: str
     capability: tuple[int, int]
     faster: Mapping[ShapeClass, Tiling] = field(default_factory=dict)
+    most_waste: float = 1.0
 
     def seconds(self, shape: tuple[int, int, int], tiling: Tiling) -> float:
         """Return how long a product takes without its epilogue [s].
@@ -204,6 +207,26 @@ class Template:
         padded = -(-terms // tiling.terms) * tiling.terms
         work = 2 * tiling.rows * tiling.columns * padded * rounds * _MULTIPROCESSORS
         return work / self.rates[tiling]
+
+    def waste(self, shape: tuple[int, int, int], tiling: Tiling) -> float:
+        """Return the elements of all tiles over those of the result.
+
+        Of the product or of the product of the transposes, whichever is more.
+
+        Args:
+            shape: Rows, columns and terms [elements].
+            tiling: Of the result.
+
+        Example:
+            >>> TEMPLATE.waste((64, 1024, 768), Tiling(128, 128, 64, 4, 4))
+            2.0
+        """
+        rows, columns, _ = shape
+        found = 0.0
+        for m, n in ((rows, columns), (columns, rows)):
+            tiles = -(-m // tiling.rows) * -(-n // tiling.columns)
+            found = max(found, tiles * tiling.rows * tiling.columns / (m * n))
+        return found
 
     def best(self, shape: tuple[int, int, int]) -> Tiling:
         """Return the tiling that should be the fastest for a product.
@@ -246,5 +269,6 @@ TEMPLATE = Template(
             128, 256, 64, 8, 3, 132, False
         ),
     },
+    most_waste=1.31,
 )
 """On an H200: ``benchmarks/results/product_epilogue_gpu.json`` has what is faster."""

@@ -132,6 +132,8 @@ def give_alternative(built: Any, kernel: Kernel) -> None:
         evaluated(*(named[name] for name in wanted))
 
     built.instead = instead
+    if getattr(built, "unaligned", None) is not None:
+        built.unaligned.instead = instead
 
 
 def warm_up(example_inputs: Sequence[Any]) -> None:

@@ -8,7 +8,7 @@ written as its lower bound plus something non-negative.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from .expression import Expression, rewrite
+from .expression import INDEX, Expression, rewrite
 from .index import (
     Index,
     add,
@@ -178,6 +178,8 @@ class Ranges:
         Law: both agree wherever the digits are in range.
         """
         if node.op not in ("floordiv", "mod", "minimum", "maximum"):
+            return node
+        if node.dtype != INDEX:  # a value that an index is read from
             return node
         left, right = node.args
         if node.op in ("minimum", "maximum"):

@@ -17,7 +17,13 @@ import torch
 
 from compiler.cost.product import TEMPLATE, ShapeClass, Template
 from compiler.ir.expression import Expression, leaves, loads, make, nodes, rewrite
-from compiler.ir.index import constant_value, digit, flatten, index
+from compiler.ir.index import (
+    constant_value,
+    contiguous_strides,
+    digit,
+    flatten,
+    index,
+)
 from compiler.ir.node import (
     Alias,
     Axis,
@@ -37,6 +43,7 @@ from compiler.options import Options
 from .arrays import Storages, mutated, reads
 from .products import Product as Call
 from .products import product_of
+from .rows import ALIGNMENT, layout_of
 from .simplify import ranges_of, simplified
 from .strides import affine
 
@@ -69,7 +76,7 @@ def with_epilogues(
     """
     if options.product_epilogues == "off" or options.deterministic:
         return program
-    if options.product_epilogues == "measured" and not _is_measured(template):
+    if options.product_epilogues == "measured" and not _is_measured(program, template):
         return program
     found = _Epilogues(program, options, notes, template)
     for place in reversed(range(len(program.nodes))):
@@ -77,14 +84,19 @@ def with_epilogues(
     return replace(program, nodes=tuple(n for n in found.nodes if n is not None))
 
 
-def _is_measured(template: Template) -> bool:
-    """Return whether a measurement says something about the GPU that is here.
+def _is_measured(program: Program, template: Template) -> bool:
+    """Return whether a measurement says something about the program's GPUs.
 
     Where there is none, the program is for one like the measured one.
     """
     if not template.faster or not torch.cuda.is_available():
         return bool(template.faster)
-    return torch.cuda.get_device_capability() == template.capability
+    devices = {b.device for b in program.buffers().values()}
+    return all(
+        torch.cuda.get_device_capability(device) == template.capability
+        for device in devices
+        if device.startswith("cuda")
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +162,9 @@ class _Epilogues:
         """Make one node of a call and the first map that reads it, or say why not."""
         if min(matrices.shape) < LEAST:
             return f"an extent is below {LEAST}"
+        for factor, terms in ((matrices.left, 1), (matrices.right, 0)):
+            if not _is_stepped(factor, terms):
+                return f"{factor.name} is repeated or has steps that only the run knows"
         readers = [
             at
             for at, node in enumerate(self.nodes)
@@ -225,7 +240,21 @@ class _Epilogues:
             stays=any(calls) or name in self._kept,
             kept=kept,
         )
-        return self._template.faster.get(made)
+        tiling = self._template.faster.get(made)
+        if tiling is None or not _is_aligned(matrices):
+            return None
+        waste = self._template.waste(matrices.shape, tiling)
+        return tiling if waste <= self._template.most_waste else None
+
+
+def _is_aligned(matrices: _Matrices) -> bool:
+    """Return whether rows of both factors are aligned, as all measured ones are."""
+    for factor in (matrices.left, matrices.right):
+        strides = factor.strides or contiguous_strides(factor.shape)
+        layout = layout_of(replace(factor, strides=strides))
+        if layout is None or layout.alignment < ALIGNMENT:
+            return False
+    return True
 
 
 def is_costly(value: Expression) -> bool:
@@ -241,6 +270,19 @@ def is_costly(value: Expression) -> bool:
         for node in nodes(value)
         if node.dtype != "index"
     )
+
+
+def _is_stepped(factor: Buffer, terms: int) -> bool:
+    """Return whether neighbours are apart in memory, and by a known step in a sum.
+
+    Args:
+        factor: A matrix.
+        terms: Its dim that is summed over.
+    """
+    if factor.strides is None:
+        return True
+    steps = [constant_value(stride) for stride in factor.strides]
+    return 0 not in steps and steps[terms] is not None
 
 
 def _adjacent(buffer: Buffer, dim: int) -> bool:

@@ -8,12 +8,16 @@ The order of the programs follows the tutorial of Triton on matrix multiplicatio
 (grouped along rows, for the second-level cache).
 """
 
+from typing import Final
+
 from compiler.ir.expression import Expression
 from compiler.ir.index import add, index, mul
 from compiler.ir.kernel import Store
 
 from .emitter import Emitter
 from .tile import MatrixFactors, TileAxis
+
+_INT32: Final = 1 << 31
 
 
 def print_product(emitter: Emitter) -> list[Store]:
@@ -91,6 +95,8 @@ def _pointers(emitter: Emitter, factors: MatrixFactors) -> list[str]:
         where = emitter.value(place)
         if not emitter.is_wide(place) and emitter.is_wide(_end(place, step, factors)):
             where = f"({where}).to(tl.int64)"
+        if step * factors.tiling.terms > _INT32:
+            terms = f"{terms}.to(tl.int64)"
         terms = terms if step == 1 else f"{terms} * {step}"
         name = emitter.name(wish)
         emitter.line(f"{name} = {emitter.pointer(array)} + ({where} + {terms})")

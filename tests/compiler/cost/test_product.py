@@ -100,6 +100,13 @@ def test_what_is_faster_is_what_was_measured() -> None:
     path = RESULTS / "product_epilogue_gpu.json"
     cases = json.loads(path.read_text())["cases"] if path.exists() else []
     assert dict(TEMPLATE.faster) == faster(cases)
+    wastes = [0.0]
+    for case in cases:
+        tiles, terms, turned, *rest = case["class"]
+        tiling = TEMPLATE.faster.get(ShapeClass(tiles, terms, tuple(turned), *rest))
+        if tiling is not None:
+            wastes.append(TEMPLATE.waste(case["shape"], tiling))
+    assert 0 <= TEMPLATE.most_waste - max(wastes) < 0.01
 
 
 def test_a_tiling_must_be_faster_for_all_of_a_class() -> None:

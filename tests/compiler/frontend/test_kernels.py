@@ -140,6 +140,11 @@ def test_a_kernel_that_triton_refuses_at_a_call_runs_by_pytorch(
             FallbackWarning, match="call of kernel twice.*Triton refused"
         ):
             run(built)
+    assert isinstance(built, TritonKernel)
+    built.unaligned = TritonKernel(built.printed)
+    module.give_alternative(built, doubling("twice", extent))
+    with pytest.warns(FallbackWarning):
+        run(built.unaligned)
     strict = build_kernels([doubling("twice")], Options(fallback=False))["twice"]
     with pytest.raises(BuildError):
         run(strict)

@@ -20,6 +20,7 @@ from compiler.ir.index import (
     symbol,
 )
 from compiler.ir.ranges import Ranges
+from compiler.ir.scalar import apply, cast, checked_index, constant, load
 
 D, E, N, M = digit("d"), digit("e"), symbol("n"), symbol("m")
 
@@ -91,3 +92,12 @@ def test_symbolic_divisions() -> None:
     ranges = Ranges({D: N}, {N: 1})
     assert ranges.simplify(floordiv(D, N)) is index(0)
     assert ranges.simplify(mod(D, N)) is D
+
+
+def test_values_that_an_index_is_read_from_stay() -> None:
+    """Their numbers are no indices: they may be floating."""
+    read = load("x", (D,), "float32")
+    small = apply("minimum", read, constant(9.0, "float32"))
+    whole = cast(apply("floordiv", small, constant(2.5, "float32")), "int64")
+    row = checked_index(whole, 10, wrap=True)
+    assert Ranges({D: index(8)}).simplify(add(mod(D, 8), row)) is add(D, row)

@@ -18,7 +18,15 @@ from compiler.ir.check import program_faults
 from compiler.ir.check_schedule import schedule_faults
 from compiler.ir.evaluate import run_schedule
 from compiler.ir.expression import Expression, make
-from compiler.ir.index import add, contiguous_strides, digit, floordiv, index, mod
+from compiler.ir.index import (
+    add,
+    contiguous_strides,
+    digit,
+    floordiv,
+    index,
+    mod,
+    symbol,
+)
 from compiler.ir.kernel import Kernel
 from compiler.ir.node import (
     Alias,
@@ -128,7 +136,7 @@ def test_otherwise_nothing_changes(options: Options) -> None:
 
 
 def test_what_was_measured_decides() -> None:
-    tiling = Tiling(64, 64, 32, 4, 2)
+    tiling = Tiling(16, 16, 32, 4, 2)
     key = ShapeClass.of(CASE.shape, (True, True), costly=True)
     template = replace(TEMPLATE, faster={key: tiling})
     notes: list[str] = []
@@ -147,15 +155,36 @@ def test_a_measurement_says_nothing_of_other_gpus(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     key = ShapeClass.of(CASE.shape, (True, True), costly=True)
-    template = replace(TEMPLATE, faster={key: Tiling(64, 64, 32, 4, 2)})
+    template = replace(TEMPLATE, faster={key: Tiling(16, 16, 32, 4, 2)})
+    found = {"cuda:0": (9, 0), "cuda:1": (8, 9)}
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    for capability, changes in (((9, 0), True), ((8, 9), False)):
-        monkeypatch.setattr(
-            torch.cuda, "get_device_capability", lambda found=capability: found
-        )
-        given = program_of(CASE)
+    monkeypatch.setattr(torch.cuda, "get_device_capability", found.__getitem__)
+    for device, changes in (("cuda:0", True), ("cuda:1", False)):
+        given = program_of(CASE, device)
         made = with_epilogues(given, Options(), [], template)
         assert (made is not given) is changes
+
+
+def test_a_class_says_nothing_of_other_alignments_and_of_tiles_that_are_empty() -> None:
+    key = ShapeClass.of(CASE.shape, (True, True), costly=True)
+    template = replace(TEMPLATE, faster={key: Tiling(16, 16, 32, 4, 2)})
+    wide = replace(template, faster={key: Tiling(128, 16, 32, 4, 2)})
+    for case, among, ours in (
+        (CASE, template, True),
+        (replace(CASE, gap=8), template, True),
+        (replace(CASE, gap=4), template, False),
+        (replace(CASE, shape=(64, 48, 44)), template, False),
+        (CASE, wide, False),
+    ):
+        nodes = with_epilogues(program_of(case), Options(), [], among).nodes
+        assert isinstance(nodes[0], Product) is ours
+    given = program_of(CASE)
+    left, *others = given.inputs
+    assert isinstance(left, Buffer)
+    fresh = replace(left, strides=None)  # as what a kernel makes
+    given = replace(given, inputs=(fresh, *others))
+    (node,) = with_epilogues(given, Options(), [], template).nodes
+    assert isinstance(node, Product)
 
 
 def test_a_class_says_who_else_reads_the_result() -> None:
@@ -243,6 +272,32 @@ def test_what_is_multiplied_must_not_change_before_the_map() -> None:
         n for n in joined(program(mapped("out", ROW, COLUMN), write)) if n is not write
     )
     assert isinstance(after, Product)
+
+
+@pytest.mark.parametrize(
+    ("strides", "right", "ours"),
+    [
+        ((index(T), index(0)), False, False),
+        ((index(0), index(1)), False, False),
+        ((symbol("s"), index(1)), False, True),
+        ((index(1), symbol("s")), False, False),
+        ((index(0), index(1)), True, False),
+        ((symbol("s"), index(1)), True, False),
+        ((index(1), symbol("s")), True, True),
+    ],
+)
+def test_factors_have_known_steps_from_term_to_term(
+    strides: tuple[Expression, Expression], right: bool, ours: bool
+) -> None:
+    given = program(mapped("out", ROW, COLUMN))
+    inputs = list(given.inputs)
+    factor = inputs[right]
+    assert isinstance(factor, Buffer)
+    inputs[right] = replace(factor, strides=strides)
+    notes: list[str] = []
+    nodes = with_epilogues(replace(given, inputs=tuple(inputs)), ALWAYS, notes).nodes
+    assert isinstance(nodes[0], Product) is ours
+    assert ours or "is repeated or has steps that only the run knows" in notes[0]
 
 
 def test_small_and_unknown_products_are_the_librarys() -> None:

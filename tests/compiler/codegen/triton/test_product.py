@@ -158,6 +158,14 @@ def test_addresses_beyond_int32_are_int64() -> None:
     assert "tl.int64" not in line
 
 
+@pytest.mark.parametrize(("gap", "wide"), [(1 << 24, False), (1 << 25, True)])
+def test_steps_within_a_tile_beyond_int32_are_int64(gap: int, wide: bool) -> None:
+    case = Case("far", (64, 64, 128), "gelu", left_columns=True, gap=gap)
+    source = printed_of(case, replace(SMALL, terms=64)).source
+    (line,) = (line for line in source.splitlines() if " left = " in line)
+    assert ("term[None, :].to(tl.int64) * " in line) is wide
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "tiling",
