@@ -21,6 +21,7 @@ from .flat import expressions
 from .operations import operands, operation
 from .spelling import TYPES, atom, constant, identifier
 from .tile import Plan, TileAxis, block_of, lane_of, programs_of, rounded
+from .vectors import neighbours
 
 _INT32: Final = 1 << 31
 
@@ -78,6 +79,7 @@ class Emitter:
         extents[digit("program")] = plan.tiles
         self._ranges = Ranges(extents)
         self._uses = _count_uses(plan)
+        self._neighbours = neighbours(plan)
         self._coarse = coarse_nodes(_roots(plan)) if fast else frozenset()
 
     # names and lines
@@ -292,6 +294,11 @@ class Emitter:
             self._scopes[-1][lane, ()] = lanes = f"{axis.name}_lane"
         text = f"{start} + {lanes}" if start else lanes
         self.line(f"{axis.name} = {text}")
+        group = self._neighbours.get(axis.name)
+        if group is not None:
+            sizes = ", ".join(str(group if a is axis else 1) for a in self.plan.tile)
+            hinted = f"tl.multiple_of({axis.name}, [{sizes}])"
+            self.line(f"{axis.name} = tl.max_contiguous({hinted}, [{sizes}])")
         self._scopes[-1][axis.digit, ()] = axis.name
         if not axis.exact:
             limit = self.value(axis.extent)

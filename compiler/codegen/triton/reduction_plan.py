@@ -23,6 +23,7 @@ from .tile import (
     mentions,
     power_above,
     size_of,
+    touched,
 )
 
 PERSISTENT: Final = 16384
@@ -72,24 +73,15 @@ def _directions(
 ) -> tuple[int, int, int]:
     """Return the bytes of accesses along rows, across them, and of all, about."""
     axes = (*kernel.outer, r)
-    along = sum(_bytes(a, axes) for a in found if a.stride(r.digit) in (1, None))
-    across = sum(_bytes(a, axes) for a in found if _is_across(a, kernel, r))
-    return along, across, sum(_bytes(access, axes) for access in found)
+    along = sum(touched(a, axes) for a in found if a.stride(r.digit) in (1, None))
+    across = sum(touched(a, axes) for a in found if _is_across(a, kernel, r))
+    return along, across, sum(touched(access, axes) for access in found)
 
 
 def _is_across(access: Access, kernel: Kernel, r: Axis) -> bool:
     """Return whether an access's neighbours belong to different outer points."""
     last = kernel.outer[-1].digit
     return access.stride(last) == 1 and access.stride(r.digit) not in (0, 1)
-
-
-def _bytes(access: Access, axes: Sequence[Axis]) -> int:
-    """Return how many bytes an access touches, each place once, about."""
-    moved = access.width
-    for axis in axes:
-        if access.stride(axis.digit) != 0:
-            moved *= size_of([axis.extent])
-    return moved
 
 
 def _is_one_pass(kernel: Kernel) -> bool:

@@ -191,6 +191,21 @@ def accesses(kernel: Kernel) -> list[Access]:
     return found
 
 
+def touched(access: Access, axes: Sequence[Axis | TileAxis]) -> int:
+    """Return how many bytes an access touches, each place once, about.
+
+    Args:
+        access: The load or store.
+        axes: All that its address may depend on; sizes that are not constants count
+            as large.
+    """
+    moved = access.width
+    for axis in axes:
+        if access.stride(axis.digit) != 0:
+            moved *= size_of([axis.extent])
+    return moved
+
+
 def block_of(axis: TileAxis) -> Expression:
     """Return the digit that counts tiles along an axis."""
     return digit(f"{axis.name}_block")
