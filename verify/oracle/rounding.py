@@ -8,6 +8,7 @@ runs differ by is what rounding explains (discrete stochastic arithmetic; J. Vig
 own unit and nothing is assumed about the order of sums.
 """
 
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -102,11 +103,44 @@ def _textbook() -> Mapping[Any, Callable[..., Any]]:
             aten.native_batch_norm_backward,
         ]
     )
-    return table
+    return {
+        **table,
+        aten.var_mean.correction: _moments,
+        aten.var_mean.dim: _moments_of_old,
+        aten.var.correction: lambda *args, **more: _moments(*args, **more)[0],
+    }
+
+
+def _moments(
+    x: torch.Tensor,
+    dim: Sequence[int] | None = None,
+    *,
+    correction: float | None = None,
+    keepdim: bool = False,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return variance and mean in two passes.
+
+    Eager mode goes on from mean to mean, and a difference of two large numbers may
+    overflow there that no sum does.
+    """
+    dims = tuple(range(x.dim())) if not dim else tuple(dim)
+    wide = x.float() if x.dtype in _HALVES else x
+    mean = wide.mean(dims, keepdim=True)
+    count = math.prod(x.shape[d] for d in dims)
+    rest = max(count - (1.0 if correction is None else correction), 0.0)
+    squares = (wide - mean).square().sum(dims, keepdim=keepdim)
+    middle = mean if keepdim else mean.reshape(squares.shape)
+    return (squares / rest).to(x.dtype), middle.to(x.dtype)
+
+
+def _moments_of_old(
+    x: torch.Tensor, dim: Sequence[int], unbiased: bool = True, keepdim: bool = False
+) -> tuple[torch.Tensor, torch.Tensor]:
+    return _moments(x, dim, correction=float(unbiased), keepdim=keepdim)
 
 
 class _AsWritten(TorchDispatchMode):
-    """Take the operators of :func:`_textbook` apart."""
+    """Take the operators of :func:`_textbook` apart, and what they are made of."""
 
     def __torch_dispatch__(
         self,
@@ -115,7 +149,11 @@ class _AsWritten(TorchDispatchMode):
         args: tuple[Any, ...] = (),
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
-        return _textbook().get(func, func)(*args, **(kwargs or {}))
+        parts = _textbook().get(func)
+        if parts is None:
+            return func(*args, **(kwargs or {}))
+        with self:
+            return parts(*args, **(kwargs or {}))
 
 
 def _batch_norm_in_float(

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import pytest
 import torch
 
 from verify.oracle.mismatch import compare
@@ -133,6 +134,25 @@ def test_either_order_of_a_product_and_a_quotient_is_within_the_bound() -> None:
     assert not torch.equal(other, wanted.values[0])
     assert compare(wanted, [other, x]) is None
     assert compare(wanted, [other * (1 + 1e-2), x]) is not None
+
+
+@pytest.mark.parametrize("function", ["layer_norm", "var"])
+def test_a_mean_that_overflows_on_the_way_is_left_open(function: str) -> None:
+    largest = torch.finfo(torch.float64).max
+
+    def program(x: torch.Tensor) -> tuple[torch.Tensor]:
+        if function == "var":
+            return (torch.var_mean(x, 1, correction=0)[1],)
+        return (torch.nn.functional.layer_norm(x, (4,)),)
+
+    def build() -> list[torch.Tensor]:
+        rows = [[1.0, -largest / 2, 0.0, largest], [1.0, 2.0, 3.0, 4.0]]
+        return [torch.tensor(rows, dtype=torch.float64)]
+
+    wanted = expected(program, build)
+    assert wanted.values[0][0].isnan().all() and wanted.values[0][1].isfinite().all()
+    loose = wanted.loose[0]
+    assert loose is not None and loose[0].all() and not loose[1].any()
 
 
 def test_a_gradient_that_overflows_in_one_formula_only_is_left_open() -> None:
