@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 
-import pytest
 import torch
 
 from verify.oracle.mismatch import compare
@@ -136,13 +135,10 @@ def test_either_order_of_a_product_and_a_quotient_is_within_the_bound() -> None:
     assert compare(wanted, [other * (1 + 1e-2), x]) is not None
 
 
-@pytest.mark.parametrize("function", ["layer_norm", "var"])
-def test_a_mean_that_overflows_on_the_way_is_left_open(function: str) -> None:
+def test_a_mean_that_overflows_on_the_way_is_left_open() -> None:
     largest = torch.finfo(torch.float64).max
 
     def program(x: torch.Tensor) -> tuple[torch.Tensor]:
-        if function == "var":
-            return (torch.var_mean(x, 1, correction=0)[1],)
         return (torch.nn.functional.layer_norm(x, (4,)),)
 
     def build() -> list[torch.Tensor]:
