@@ -135,10 +135,15 @@ class TritonKernel:
             programs = self._count(arguments)
         if programs == 0:
             return
-        if self.interpret:
-            self._interpret(programs, arguments)
-            return
         count = len(self.printed.parameters)
+        if self.interpret:
+            if self.unaligned is not None and any(
+                tensor.data_ptr() % ALIGNMENT for tensor in arguments[:count]
+            ):
+                self.unaligned(*arguments)
+            else:
+                self._interpret(programs, arguments)
+            return
         tensors: Sequence[Any] = arguments[:count]
         if self.printed.host:
             tensors = _moved(tensors, self.printed.host)

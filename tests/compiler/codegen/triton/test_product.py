@@ -149,6 +149,25 @@ def test_descriptors_are_made_once_and_need_no_mask() -> None:
     assert "right.load([first_term, x_block * XBLOCK])\n" in inside
 
 
+@pytest.mark.parametrize("which", [0, 1, 2])
+def test_an_address_that_is_not_aligned_has_no_descriptor(which: int) -> None:
+    """The other kernel takes the same arguments, in the same order."""
+    case = Case("moved", (65, 64, 40), "residual", bias=False)
+    tiling = replace(SMALL, descriptors=True)
+    chosen = tiled(on_cpu(schedule(program_of(case), ALWAYS)), tiling)
+    (kernel,) = (step for step in chosen.steps if isinstance(step, Kernel))
+    built = build([kernel], ALWAYS, interpret=True)
+    (one,) = built.values()
+    assert isinstance(one, TritonKernel) and one.unaligned is not None
+    assert one.unaligned.parameters == one.parameters
+    arrays = arrays_of(case, "cpu")
+    old = arrays[which]
+    storage = torch.empty(old.numel() + 1, dtype=old.dtype)
+    arrays[which] = storage[1:].as_strided(old.shape, old.stride(), 1).copy_(old)
+    (found,), (right,) = wrap(chosen, built).run(arrays.copy()), exact(case, arrays)
+    assert float((found.double() - right).norm() / right.norm()) < 8e-3
+
+
 def test_addresses_beyond_int32_are_int64() -> None:
     wide = Case("wide", (1 << 17, 64, 1 << 15), "gelu")
     source = printed_of(wide, replace(SMALL, terms=64)).source
