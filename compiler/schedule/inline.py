@@ -23,6 +23,10 @@ from .work import elements, points, typical
 CHEAP = 12
 """Instructions for an element that are free next to loading it [instructions]."""
 
+TRIVIAL = 1
+"""Instructions of a value without loads that loading it would not beat
+[instructions]."""
+
 AGAIN = 20
 """Instructions for an element that a reader may repeat, at most [instructions]."""
 
@@ -189,6 +193,8 @@ def _why_kept(
     needs = effort(node)
     if needs.size > LARGEST or needs.loads > MOST_LOADS:
         return f"its expression has {needs.size} nodes and {needs.loads} loads"
+    if not needs.loads and needs.instructions <= TRIVIAL:
+        return None
     repeats = readers.repeats(node)
     cheap = needs.large <= 1 and needs.instructions <= CHEAP
     if cheap and (

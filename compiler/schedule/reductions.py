@@ -1,5 +1,7 @@
 """Reductions made fit for a machine: tiny ones unrolled, long ones cut in two.
 
+Sums of one term are no sums (:mod:`~compiler.schedule.one_hot`).
+
 A reduction with few results keeps a machine busy only if its reduced axes are shared
 out: a first node reduces chunks, a second one the chunks' results. The order of a
 floating sum changes, and with it the last bits; a deterministic compilation cuts by
@@ -20,6 +22,7 @@ from compiler.options import Options
 
 from .arrays import space_of, values_of
 from .chunks import CUTTABLE, in_chunks
+from .one_hot import one_hot
 from .refine import split_axis
 from .row_chunks import PROCESSORS, is_across, rows_beside
 from .simplify import ranges_of, simplified
@@ -52,6 +55,11 @@ def with_fit_reductions(
             continue
         if all(constant_value(axis.extent) == 1 for axis in node.reduced):
             out.extend(single(node))
+            continue
+        hot = one_hot(node)
+        if hot is not None:
+            notes.append(f"{hot.buffer.name} has one term at most that is not 0")
+            out.append(hot)
             continue
         plain = unrolled(node, spread, program.least)
         if plain is not None:

@@ -1,5 +1,7 @@
 """Maps are taken into their readers where that costs nothing."""
 
+from dataclasses import replace
+
 from compiler.ir.expression import Expression, loads
 from compiler.ir.index import add, contiguous_strides, digit, floordiv, index, mod, mul
 from compiler.ir.node import (
@@ -13,7 +15,7 @@ from compiler.ir.node import (
     Reduce,
     Reference,
 )
-from compiler.ir.scalar import apply, constant, load
+from compiler.ir.scalar import apply, cast, constant, from_index, load
 from compiler.schedule.arrays import values_of
 from compiler.schedule.inline import Readers, effort, inlined, pinned, with_taken
 
@@ -100,6 +102,16 @@ def test_what_a_reader_would_repeat_stays() -> None:
     notes: list[str] = []
     assert names(inlined(program(column, reader), notes)) == ["c", "z"]
     assert any("32 times" in note for note in notes)
+
+
+def test_numbers_of_columns_are_no_array_however_often_they_are_read() -> None:
+    numbers = Map(array("n", 32), (Axis(A, index(32)),), from_index(A, "int64"))
+    readers = [
+        row_map(name, cast(load("n", (B,), "int64"), TYPE)) for name in ("y", "z")
+    ]
+    wide = [replace(r, axes=(Axis(A, index(1 << 16)), COLUMNS)) for r in readers]
+    out = inlined(program(numbers, *wide, outputs=("y", "z")), [])
+    assert names(out) == ["y", "z"]
 
 
 def test_a_value_from_before_a_change_stays() -> None:
