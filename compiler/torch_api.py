@@ -595,6 +595,17 @@ def first_saved() -> int | None:
     return found
 
 
+def donated_inputs() -> tuple[int, ...]:
+    """Return the numbers of a backward graph's inputs that nobody reads afterwards.
+
+    They are arrays that the forward graph kept, on no storage that the caller has. A
+    backward pass that is to run again is refused by AOTAutograd where there are some.
+    """
+    context = TracingContext.try_get()
+    metadata = getattr(context, "fw_metadata", None)
+    return tuple(getattr(metadata, "bw_donated_idxs", None) or ())
+
+
 def report_strides(strides: Sequence[tuple[int, ...] | None]) -> None:
     """Tell AOTAutograd the strides of the results of the graph under compilation.
 
@@ -660,6 +671,12 @@ def captured_graphs() -> int:
 def forget_counts() -> None:
     """Let :func:`captured_graphs` count from 0 again."""
     torch._dynamo.utils.counters.clear()
+
+
+def storage_key(tensor: torch.Tensor) -> int:
+    """Return a number that tensors on one storage share while it is alive."""
+    key: int = tensor.untyped_storage()._cdata
+    return key
 
 
 def storage_users(tensor: torch.Tensor) -> int:

@@ -26,7 +26,13 @@ from .kernels import warm_up
 from .masks import without_idle_masks
 from .output_strides import captured_strides, restride
 from .overlap import unless_they_overlap
-from .saved import mark_given, mark_saved, report_strides
+from .saved import (
+    mark_donated,
+    mark_given,
+    mark_saved,
+    private_results,
+    report_strides,
+)
 from .validator import Validator
 
 
@@ -61,11 +67,12 @@ def compile_captured(
     if options.freeze:
         return compile_frozen(graph, example_inputs, options, validator)
     mutated: tuple[int, ...] = ()
+    private: frozenset[str] = frozenset()
     strides = captured_strides(graph)
 
     def compiler_of(name: str) -> Callable[[fx.GraphModule, Sequence[Any]], Any]:
         def compiler(inner: fx.GraphModule, inputs: Sequence[Any]) -> Any:
-            nonlocal mutated
+            nonlocal mutated, private
             if name != "backward":
                 mutated = mutated_inputs()
                 if any(map(is_symbolic, inputs)) and has_views_to_guess():
@@ -78,11 +85,14 @@ def compile_captured(
                 mark_saved(inner)
             elif name == "backward":
                 mark_given(inner, inputs)
+                mark_donated(inner, private)
             with collector_paused():
                 run = compile_graph(inner, inputs, options, validator, name=name)
             product = getattr(run, "product", None)
             if product is not None:
                 report_strides(product.schedule, inner)
+                if name == "forward":
+                    private = private_results(product.schedule, inner)
             return run
 
         return compiler

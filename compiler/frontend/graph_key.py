@@ -132,6 +132,8 @@ def graph_text(graph: fx.GraphModule) -> str:
         line += [_text(node.kwargs), _text(value), "{}:{} {}".format(*frame(node))]
         if "strides" in node.meta:
             line.append(f"given {_text(node.meta['strides'])}")
+        if "donated" in node.meta:
+            line.append(f"donated {node.meta['donated']}")
         lines.append(" | ".join(line))
     least = torch_api.least_sizes(_flat(values))
     lines += sorted(f"{symbol!r} >= {low}" for symbol, low in least.items())

@@ -44,8 +44,48 @@ def mark_given(graph: fx.GraphModule, inputs: Sequence[Any]) -> None:
             node.meta["strides"] = tuple(given.stride())
 
 
+def private_results(schedule: Schedule, graph: fx.GraphModule) -> frozenset[str]:
+    """Return the names of nodes that are kept in memory that no other result shares.
+
+    Args:
+        schedule: What the forward graph was compiled to.
+        graph: The forward graph, marked by :func:`mark_saved`.
+    """
+    if "saved" not in graph.meta:
+        return frozenset()
+    (nodes,) = graph.graph.find_nodes(op="output")[0].args
+    pairs = list(zip(nodes, schedule.outputs, strict=True))
+    return frozenset(
+        node.name
+        for node, name in pairs[graph.meta["saved"] :]
+        if isinstance(node, fx.Node) and name in schedule.private
+    )
+
+
+def mark_donated(graph: fx.GraphModule, private: frozenset[str]) -> None:
+    """Say which inputs of a backward graph it may write over.
+
+    Args:
+        graph: Placeholders that nobody reads afterwards get ``meta["donated"]``:
+            whether they are alone in their storage, which may be taken then.
+        private: What :func:`private_results` gave for the forward graph.
+    """
+    nodes = _placeholders(graph)
+    values = [node.meta.get("val") for node in nodes]
+    storages = [
+        torch_api.storage_key(value)
+        for value in values
+        if isinstance(value, torch.Tensor) and value.layout == torch.strided
+    ]
+    for number in torch_api.donated_inputs():
+        node, value = nodes[number], values[number]
+        if isinstance(value, torch.Tensor):
+            alone = storages.count(torch_api.storage_key(value)) == 1
+            node.meta["donated"] = alone and node.name in private
+
+
 def restored(graph: fx.GraphModule) -> Callable[[list[Any]], None] | None:
-    """Take the marks of :func:`mark_given` away from a graph.
+    """Take the marks of :func:`mark_given` and :func:`mark_donated` away from a graph.
 
     Returns:
         What gives a list of arguments the strides of the capture instead; None where
@@ -54,6 +94,7 @@ def restored(graph: fx.GraphModule) -> Callable[[list[Any]], None] | None:
     restore = _restoring(graph)
     for node in _placeholders(graph):
         node.meta.pop("strides", None)
+        node.meta.pop("donated", None)
     return restore
 
 

@@ -173,6 +173,8 @@ class Schedule:
         strides: Of the outputs that may have any [elements].
         parts: Result of a product of matrices that runs in parts -> rows, columns and
             terms of the sums that its largest part has [elements].
+        donated: Inputs whose memory may be taken once they are dead.
+        private: Outputs in memory that the steps made and that is no other output's.
     """
 
     inputs: tuple[Buffer | Expression, ...]
@@ -182,3 +184,5 @@ class Schedule:
     least: dict[Expression, int] = field(default_factory=dict)
     strides: dict[str, tuple[Expression, ...]] = field(default_factory=dict)
     parts: dict[str, tuple[int, int, int]] = field(default_factory=dict)
+    donated: frozenset[str] = frozenset()
+    private: frozenset[str] = frozenset()

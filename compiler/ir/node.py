@@ -293,6 +293,8 @@ class Program:
         outputs: Name of an array, an index expression (a size), or None.
         least: Symbol -> the least that it can be.
         free: Outputs that may have any strides, since whoever reads them is told.
+        ending: Inputs that nobody reads afterwards.
+        donated: Those of them that are alone in their storage: it may be taken.
     """
 
     inputs: tuple[Buffer | Expression, ...]
@@ -300,6 +302,8 @@ class Program:
     outputs: tuple[str | Expression | None, ...]
     least: Mapping[Expression, int] = field(default_factory=dict)
     free: frozenset[str] = frozenset()
+    ending: frozenset[str] = frozenset()
+    donated: frozenset[str] = frozenset()
 
     def leaving(self) -> set[str]:
         """Return the outputs that others get with the strides that they expect."""

@@ -38,7 +38,8 @@ def lower(gm: fx.GraphModule, *, options: Any = None) -> Program:
         gm: Of ATen and prims operators, with a fake tensor or a size in each node's
             ``meta["val"]``; writes into inputs are assignments at their place. Results
             from number ``gm.meta["saved"]`` on may have any strides; an input has those
-            of its ``meta["strides"]``, where it has some.
+            of its ``meta["strides"]``, where it has some; nobody reads it afterwards
+            where it has a ``meta["donated"]``: whether it is alone in its storage.
         options: The compilation's.
 
     Raises:
@@ -57,6 +58,7 @@ class _Lowering:
         self.inputs: list[Buffer | Expression] = []
         self.outputs: tuple[str | Expression | None, ...] = ()
         self.turned: dict[str, Any] = {}  # input with other strides -> the graph's
+        self.ending: dict[str, bool] = {}  # input that nobody reads later -> alone
         self.copies: dict[str, Array] = {}  # such an input -> its copy with those
         self.by_strides = any(
             str(node.target).startswith("aten.as_strided") for node in gm.graph.nodes
@@ -79,6 +81,8 @@ class _Lowering:
             self.outputs,
             least_sizes([n.meta.get("val") for n in self.gm.graph.nodes]),
             self._free(),
+            frozenset(self.ending),
+            frozenset(name for name, alone in self.ending.items() if alone),
         )
         return alive(self.storage.fixed(program))
 
@@ -93,6 +97,8 @@ class _Lowering:
                 strides = tuple(map(index, node.meta["strides"]))
                 buffer = replace(buffer, strides=strides)
                 self.turned[name] = value
+            if "donated" in node.meta:
+                self.ending[name] = bool(node.meta["donated"])
             self.inputs.append(buffer)
             self.storage.bind(node, array_of(buffer))
             if self.by_strides:

@@ -165,6 +165,7 @@ class _Writer:
         self.launches = 0
         self.arrays: dict[str, Buffer] = {}
         self.taken: dict[str, str] = {}
+        self.replaced: list[str] = []
         self.words: set[str] = set()
         self.devices: dict[str, torch.device] = {}
         self.constants = count()
@@ -282,10 +283,14 @@ class _Writer:
     # steps
 
     def _step(self, step: Any) -> None:
-        if isinstance(step, Kernel):
-            self._kernel(step)
-        elif isinstance(step, Extern):
-            self._extern(step)
+        if isinstance(step, (Kernel, Extern)):
+            write: Any = self._kernel if isinstance(step, Kernel) else self._extern
+            write(step)
+            # a kernel in place reads the array whose memory it writes by its old name;
+            # with that name left, the memory would stay until the function returns
+            for name in self.replaced:
+                self._line(f"del {self._name(name)}")
+            self.replaced.clear()
         elif isinstance(step, Alias):
             self._alias(step)
         elif isinstance(step, Allocate):
@@ -320,6 +325,7 @@ class _Writer:
         self.arrays[buffer.name] = buffer
         if step.reuse is not None:
             old, dead = self._name(step.reuse), self.arrays[step.reuse]
+            self.replaced.append(step.reuse)
             kind = self._dtype(buffer.dtype)
             if same_place(buffer, dead):
                 self._line(f"{name} = {old}")

@@ -72,7 +72,8 @@ def schedule(
     steps = assembled(graph, buffers, notes)
     inputs = [b.name for b in program.inputs if isinstance(b, Buffer)]
     outputs = [name for name in program.outputs if isinstance(name, str)]
-    plan = planned(steps, buffers, inputs, outputs)
+    ending, donated = program.ending, program.donated
+    plan = planned(steps, buffers, inputs, outputs, ending, donated)
     notes += plan.notes
     parts = product_parts(program.inputs, plan.steps, notes)
     notes.append(f"peak memory: {plan.peak} bytes, of {plan.total} bytes made")
@@ -85,6 +86,8 @@ def schedule(
         dict(program.least),
         strides,
         parts,
+        donated,
+        plan.private,
     )
 
 

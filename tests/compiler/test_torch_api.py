@@ -166,3 +166,9 @@ def test_another_release_of_pytorch(repository: Path, tmp_path: Path) -> None:
         check=True,
     )
     assert version.stdout.startswith("2.11.")
+
+
+def test_views_share_a_storage() -> None:
+    x = torch.zeros(4)
+    assert torch_api.storage_key(x) == torch_api.storage_key(x[1:])
+    assert torch_api.storage_key(x) != torch_api.storage_key(x.clone())

@@ -20,8 +20,9 @@ def memory_plan(schedule: Schedule, program: Program | None = None) -> Verdict:
     An array dies when it is freed, and memory of a base lives as long as any view. An
     array whose memory is reused dies with all its views. The next kernel may still
     read it, in place: where it reads at the very position that it writes. What the
-    caller owns is never reused, and what takes over memory fits in it. Two results
-    share memory, or one shares an argument's, only where the program says so.
+    caller owns and does not donate is never reused, and what takes over memory fits in
+    it. Two results share memory, or one shares an argument's, only where the program
+    says so.
 
     Args:
         schedule: Steps with memory.
@@ -62,7 +63,7 @@ class _Plan:
     def __init__(self, schedule: Schedule) -> None:
         inputs = [b for b in schedule.inputs if isinstance(b, Buffer)]
         self.alive = {b.name for b in inputs}
-        self.owned = set(self.alive)
+        self.owned = self.alive - schedule.donated
         self.written = set(self.alive)
         self.storage = {name: name for name in self.alive}
         self.dying: dict[str, str] = {}

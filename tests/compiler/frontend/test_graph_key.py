@@ -55,6 +55,8 @@ CHANGES: dict[str, Change] = {
     "strides": value(torch.zeros(3, 2).t()),
     "offset": value(torch.zeros(3, 3)[1:]),
     "strides as given": lambda graph: node(graph, "x").meta.update(strides=(1, 2)),
+    "ending": lambda graph: node(graph, "x").meta.update(donated=False),
+    "donated": lambda graph: node(graph, "x").meta.update(donated=True),
     "saved": lambda graph: graph.meta.update(saved=1),
     "type": value(torch.zeros(2, 3, dtype=torch.int64)),
     "device": value(torch.zeros(2, 3, device="meta")),

@@ -8,8 +8,16 @@ import torch
 from torch import fx, nn
 
 from compiler import torch_api
-from compiler.frontend.saved import as_captured, mark_given, restored
+from compiler.frontend.graph import compile_graph
+from compiler.frontend.saved import (
+    as_captured,
+    mark_donated,
+    mark_given,
+    private_results,
+    restored,
+)
 from compiler.ir.index import constant_value
+from compiler.ir.kernel import Allocate, Schedule
 from compiler.ir.node import Buffer, Extern, Program
 from compiler.lower import graph as lowering
 from compiler.lower import lower
@@ -161,3 +169,77 @@ def test_equal_strides_are_no_mark() -> None:
     graph = graph_of(VIEW)
     mark_given(graph, [torch.zeros(2, 3, 4, 5)])
     assert as_captured(graph) == graph.forward
+
+
+def test_what_may_be_taken_is_alone_in_its_storage_on_both_sides(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    graph = fx.Graph()
+    whole = torch.zeros(4, 4)
+    values = [torch.zeros(3), whole, whole[0], torch.zeros(5), torch.zeros(6)]
+    for name, value in zip("abcde", values, strict=True):
+        graph.placeholder(name).meta["val"] = value
+    graph.output(())
+    module = fx.GraphModule({}, graph)
+    monkeypatch.setattr(torch_api, "donated_inputs", lambda: (0, 1, 2, 3))
+    mark_donated(module, frozenset("abce"))
+    found = {node.name: node.meta.get("donated") for node in graph.nodes}
+    del found["output"]
+    assert found == {"a": True, "b": False, "c": False, "d": False, "e": None}
+    program = lower(module)
+    assert program.ending == set("abcd") and program.donated == {"a"}
+    restored(module)
+    assert not any("donated" in node.meta for node in graph.nodes)
+
+
+def test_private_results_are_named_as_the_backward_graph_names_them() -> None:
+    graph = graph_of(VIEW, SUM)
+    nodes = graph.graph.find_nodes(op="output")[0].args[0]
+    schedule = Schedule((), (), ("p", "q"), private=frozenset("pq"))
+    assert private_results(schedule, graph) == frozenset()
+    graph.meta["saved"] = 1
+    assert private_results(schedule, graph) == {nodes[1].name}
+    schedule = Schedule((), (), ("p", "q"), private=frozenset("p"))
+    assert private_results(schedule, graph) == frozenset()
+
+
+@pytest.mark.filterwarnings("error::compiler.errors.FallbackWarning")
+def test_what_is_kept_is_written_over_when_it_is_dead(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    schedules: dict[str, Schedule] = {}
+    plain = compile_graph
+
+    def listen(*args: Any, name: str) -> Any:
+        run: Any = plain(*args, name=name)
+        schedules[name] = run.product.schedule
+        return run
+
+    def loss(x: torch.Tensor) -> torch.Tensor:
+        for weight in weights:
+            x = torch.sin(x @ weight)
+        return x.square().sum()
+
+    def gradients(run: Any, **how: Any) -> list[torch.Tensor]:
+        return list(torch.autograd.grad(run(x), weights, **how))
+
+    monkeypatch.setattr("compiler.frontend.capture.compile_graph", listen)
+    torch.manual_seed(0)
+    torch_api.reset()
+    weights = [torch.randn(8, 8, requires_grad=True) for _ in range(3)]
+    x = torch.randn(4, 8)
+    options: dict[str, Any] = {"certify": True, "cache": False}
+    compiled = torch.compile(loss, backend="tilewright", options=options)
+    wanted = gradients(loss)
+    for _ in range(2):
+        torch.testing.assert_close(gradients(compiled), wanted)
+    backward = schedules["backward"]
+    takes = {s.reuse for s in backward.steps if isinstance(s, Allocate)}
+    assert takes & backward.donated
+    torch_api.reset()
+    with torch._functorch.config.patch(donated_buffer=False):
+        value = compiled(x)
+        for _ in range(2):
+            found = torch.autograd.grad(value, weights, retain_graph=True)
+            torch.testing.assert_close(list(found), wanted)
+    assert not schedules["backward"].donated

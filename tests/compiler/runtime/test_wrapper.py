@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch.multiprocessing.reductions import StorageWeakRef
 
 from compiler.errors import CompileError
 from compiler.frontend.kernels import Evaluated
@@ -135,6 +136,28 @@ def test_dead_memory_is_taken_again(dtype: str) -> None:
     first, second = made.run([])
     assert first.data_ptr() == second.data_ptr()
     assert second.shape == (2, 2) and str(second.dtype) == f"torch.{dtype}"
+
+
+def test_memory_that_was_taken_goes_with_its_last_array() -> None:
+    alive: list[bool] = []
+
+    def look(*_: Any) -> torch.Tensor:
+        alive.append(not kept.expired())
+        return torch.zeros(3)
+
+    x, y, z = array("x", (3,)), array("y", (3,)), array("z", (3,))
+    steps = (
+        Allocate(y, "x"),
+        doubling("x", "y", 3),
+        extern(array("seen", (3,)), target=look, args=()),
+        Free("y"),
+        extern(z, target=look, args=()),
+    )
+    made = wrapped(Schedule((x,), steps, ("z",), donated=frozenset({"x"})))
+    args = [torch.arange(3.0)]
+    kept = StorageWeakRef(args[0].untyped_storage())
+    made.run(args)
+    assert alive == [True, False]
 
 
 def extern(*outputs: Buffer | None, target: Any, args: Any, **kwargs: Any) -> Extern:

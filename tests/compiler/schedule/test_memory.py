@@ -1,5 +1,7 @@
 """Memory is taken over only from what is dead."""
 
+from dataclasses import replace
+
 import torch
 
 from compiler.ir.expression import Expression, loads
@@ -31,11 +33,18 @@ def kernel(name: str, value: Expression, *stores: Store) -> Kernel:
     )
 
 
-def plan(*steps: Kernel | Extern | Alias, outputs: tuple[str, ...]) -> Plan:
+def plan(
+    *steps: Kernel | Extern | Alias,
+    outputs: tuple[str, ...],
+    donated: bool = False,
+    device: str = "cpu",
+) -> Plan:
     buffers = {}
     for step in steps:
-        buffers.update({name: array(name) for name in touched(step)})
-    return planned(steps, buffers, ["in"], outputs)
+        made = {name: replace(array(name), device=device) for name in touched(step)}
+        buffers.update(made)
+    given = ["in"] if donated else []
+    return planned(steps, buffers, ["in"], outputs, given, given)
 
 
 def spelt(steps: tuple[Step, ...]) -> list[str]:
@@ -53,6 +62,10 @@ def spelt(steps: tuple[Step, ...]) -> list[str]:
 
 def neg(name: str, *place: Expression) -> Expression:
     return apply("neg", load(name, place or (A,), TYPE))
+
+
+def reversed_of(name: str) -> Expression:
+    return neg(name, add(mul(A, -1), 7))
 
 
 def test_a_dead_array_is_written_over_at_its_own_points() -> None:
@@ -75,7 +88,7 @@ def test_a_dead_array_is_written_over_at_its_own_points() -> None:
 
 
 def test_an_array_read_elsewhere_is_not_written_over() -> None:
-    backwards = neg("a", add(mul(A, -1), 7))
+    backwards = reversed_of("a")
     found = plan(kernel("a", neg("in")), kernel("b", backwards), outputs=("b",))
     assert spelt(found.steps) == [
         "take a",
@@ -89,8 +102,8 @@ def test_an_array_read_elsewhere_is_not_written_over() -> None:
 
 
 def test_dead_memory_goes_to_a_later_array_of_its_size() -> None:
-    backwards = neg("a", add(mul(A, -1), 7))
-    more = neg("b", add(mul(A, -1), 7))
+    backwards = reversed_of("a")
+    more = reversed_of("b")
     found = plan(
         kernel("a", neg("in")),
         kernel("b", backwards),
@@ -187,3 +200,72 @@ def test_in_place_needs_the_one_store_at_the_one_point() -> None:
     atomic = Store("b", (A,), neg("a"), False, "add", None, False)
     added = kernel("c", neg("in"), atomic)
     assert not in_place(added, "a", "b")
+
+
+def test_donated_memory_is_taken_but_for_outputs() -> None:
+    backwards = reversed_of("b")
+    steps = kernel("a", neg("in")), kernel("b", neg("a")), kernel("c", backwards)
+    found = plan(*steps, outputs=("c",), donated=True)
+    assert spelt(found.steps) == [
+        "take a in in",
+        "run",
+        "take b in a",
+        "run",
+        "take c",
+        "run",
+        "free b",
+    ]
+    assert found.peak == 64 and found.total == 32
+    found = plan(*steps[:2], outputs=("b",), donated=True)
+    assert spelt(found.steps)[2] == "take b", "in memory of an input"
+
+
+def test_what_an_output_takes_over_in_place_is_no_donated_memory() -> None:
+    first = kernel("a", reversed_of("in"))
+    second = kernel("b", reversed_of("a"))
+    steps = first, second, kernel("c", neg("b"))
+    found = plan(*steps, outputs=("c",), donated=True)
+    assert spelt(found.steps)[:6] == [
+        "take a",
+        "run",
+        "free in",
+        "take b",
+        "run",
+        "free a",
+    ]
+    more = plan(*steps, kernel("d", reversed_of("c")), outputs=("d",), donated=True)
+    assert "take b in in" in spelt(more.steps)
+
+
+def test_memory_is_held_on_a_gpu_only_below_the_peak() -> None:
+    more = Buffer("more", TYPE, (index(64),), "cuda", (index(1),), index(0))
+    large = Extern((more,), torch.ops.aten.mm.default, (Reference("b"),), {})
+    steps = (
+        kernel("a", reversed_of("in")),
+        kernel("b", reversed_of("a")),
+        large,
+        kernel("c", reversed_of("b")),
+    )
+
+    def spelt_on(device: str) -> list[str]:
+        buffers = {
+            name: replace(array(name), device=device)
+            for step in steps
+            for name in touched(step)
+        }
+        buffers["more"] = more
+        return spelt(planned(steps, buffers, ["in"], ["c"]).steps)
+
+    assert "take c in a" in spelt_on("cpu")
+    assert "take c" in spelt_on("cuda")
+
+
+def test_outputs_that_are_alone_in_their_memory_are_private() -> None:
+    view = Alias(array("v"), "b")
+    found = plan(
+        kernel("a", neg("in")),
+        kernel("b", neg("in")),
+        view,
+        outputs=("a", "b", "v", "in"),
+    )
+    assert found.private == {"a"}

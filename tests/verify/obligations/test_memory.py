@@ -51,6 +51,10 @@ def test_what_the_caller_owns_is_not_reused(one_store: MakeKernel) -> None:
         found = memory_plan(Schedule((x,), steps, ("y",)))
         assert isinstance(found, Refuted)
         assert found.counterexample["is"] == "reused, but the caller owns it"
+    given = Schedule((x,), (Allocate(y, "x"), kernel), ("y",), donated=frozenset("x"))
+    assert isinstance(memory_plan(given), Proved)
+    program = Program((x,), (Map(y, (Axis(ROW, index(4)),), value),), ("y",))
+    assert isinstance(memory_plan(given, program), Refuted), "a result in it"
 
 
 def test_memory_that_is_taken_over_must_fit(one_store: MakeKernel) -> None:
