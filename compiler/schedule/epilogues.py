@@ -46,12 +46,19 @@ from .products import product_of
 from .rows import ALIGNMENT, layout_of
 from .simplify import ranges_of, simplified
 from .strides import affine
+from .work import BYTES
 
 LEAST = 32
 """Extents that a product must have: a smaller tile wastes most of a matrix unit."""
 
 COSTLY = 8
 """Cost of an operation that takes longer than a few additions."""
+
+WIDEST = 4
+"""Bytes of a value, at most, in the epilogues that were measured."""
+
+OTHERS = 1
+"""Matrices, at most, that the measured epilogues read besides the product."""
 
 _TERM = digit("term")
 _BIAS = "aten.addmm.default"
@@ -243,6 +250,8 @@ class _Epilogues:
         tiling = self._template.faster.get(made)
         if tiling is None or not _is_aligned(matrices):
             return None
+        if not is_light(node.value, matrices.result.name):
+            return None
         waste = self._template.waste(matrices.shape, tiling)
         return tiling if waste <= self._template.most_waste else None
 
@@ -255,6 +264,31 @@ def _is_aligned(matrices: _Matrices) -> bool:
         if layout is None or layout.alignment < ALIGNMENT:
             return False
     return True
+
+
+def is_light(value: Expression, result: str) -> bool:
+    """Return whether an epilogue takes no more room than those that were measured.
+
+    Wider values, further matrices and gathered elements need registers and shared
+    memory that a measured tiling has not: the kernel would not be as fast, or none.
+
+    Args:
+        value: Of the map.
+        result: Name of the product, which it reads.
+
+    Example:
+        >>> from compiler.ir.scalar import constant
+        >>> is_light(constant(1.0, "float64"), "made")
+        False
+    """
+    others: set[str] = set()
+    for node in nodes(value):
+        if node.op == "checked_index" or BYTES.get(node.dtype, 0) > WIDEST:
+            return False
+        if node.op == "load" and node.data != result:
+            matrix = len(set(leaves("digit", *node.args))) > 1
+            others.update({str(node.data)} if matrix else ())
+    return len(others) <= OTHERS
 
 
 def is_costly(value: Expression) -> bool:

@@ -42,10 +42,10 @@ from compiler.ir.node import (
     Reference,
     Tiling,
 )
-from compiler.ir.scalar import apply, cast, constant, load
+from compiler.ir.scalar import apply, cast, checked_index, constant, load
 from compiler.options import Options
 from compiler.schedule import schedule
-from compiler.schedule.epilogues import with_epilogues
+from compiler.schedule.epilogues import is_light, with_epilogues
 
 ALWAYS = Options(product_epilogues="always")
 CASE = Case("case", (64, 48, 40), "gelu")
@@ -184,6 +184,31 @@ def test_a_class_says_nothing_of_other_alignments_and_of_tiles_that_are_empty() 
     fresh = replace(left, strides=None)  # as what a kernel makes
     given = replace(given, inputs=(fresh, *others))
     (node,) = with_epilogues(given, Options(), [], template).nodes
+    assert isinstance(node, Product)
+
+
+def test_a_class_says_nothing_of_epilogues_that_need_more_room() -> None:
+    made = cast(load("made", (ROW, COLUMN), "bfloat16"), "float32")
+
+    def read(name: str, *at: Expression) -> Expression:
+        return load(name, at, "float32")
+
+    bias, one, other = read("b", COLUMN), read("o", COLUMN, ROW), read("p", ROW, COLUMN)
+    light = apply("add", apply("add", made, bias), apply("mul", one, one))
+    assert is_light(light, "made")
+    assert not is_light(apply("add", light, other), "made")
+    assert not is_light(cast(made, "float64"), "made")
+    row = checked_index(load("i", (ROW,), "int32"), 100)
+    assert not is_light(apply("add", made, read("table", row, COLUMN)), "made")
+    given = program_of(CASE)
+    call, out = given.nodes
+    assert isinstance(out, Map)
+    key = ShapeClass.of(CASE.shape, (True, True), costly=True)
+    template = replace(TEMPLATE, faster={key: Tiling(16, 16, 32, 4, 2)})
+    long = cast(apply("exp", cast(out.value, "float64")), out.value.dtype)
+    wide = replace(given, nodes=(call, replace(out, value=long)))
+    assert with_epilogues(wide, Options(), [], template).nodes == wide.nodes
+    (node,) = with_epilogues(wide, ALWAYS, [], template).nodes
     assert isinstance(node, Product)
 
 
