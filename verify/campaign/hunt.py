@@ -186,8 +186,9 @@ def _batch(
     )
     @given(strategy, st.just(campaign.dynamic))
     def each(program: Program, dynamic: bool) -> None:
-        if time.monotonic() >= deadline or not program.lines:
-            return
+        pairs = {f"{a} {b}" for a, b in pairwise(("", *program.operations))}
+        if time.monotonic() >= deadline or pairs <= seen:
+            return  # like one before, changed in places
         case = Case(
             program,
             campaign.subject,
@@ -199,10 +200,9 @@ def _batch(
         answer = process.run(case)
         tally.programs += 1
         tally.statuses[answer["status"]] += 1
-        pairs = {f"{a} {b}" for a, b in pairwise(program.operations)}
         target(float(len(pairs - seen)), label="pairs of operations not in this batch")
         seen.update(pairs)
-        tally.pairs.update(pairs)
+        tally.pairs.update(pair for pair in pairs if not pair.startswith(" "))
         tally.features.update(_features(program))
         if is_failure(answer):
             store.save_failing(case)

@@ -3,6 +3,7 @@
 import contextlib
 import re
 import warnings
+from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
@@ -118,6 +119,8 @@ def programs(
     made = [name for name in scope.values if name not in specs]
     latest = made[-1:] or list(specs)[:1]
     more = draw(st.lists(st.sampled_from(list(scope.values)), max_size=2, unique=True))
+    if draw(flag):  # nothing is dead
+        more = [*more, *unread(made, lines)]
     returns = tuple(dict.fromkeys([*latest, *more]))
     program = Program(specs, tuple(lines), returns, tuple(operations), scope.objects)
     if wants:
@@ -125,6 +128,17 @@ def programs(
     if max_calls > 1 and draw(flag):
         program = _called_again(draw, program, max_calls)
     return program
+
+
+def unread(names: Collection[str], lines: Collection[str]) -> list[str]:
+    """Return the names that lines mention once: where they get their value.
+
+    Example:
+        >>> unread(["v0", "v1"], ["v0 = x0 + 1", "v1 = v0 * 2"])
+        ['v1']
+    """
+    words = Counter(word for line in lines for word in re.findall(r"\bv\d+\b", line))
+    return [name for name in names if words[name] == 1]
 
 
 def _with_gradients(program: Program) -> Program:

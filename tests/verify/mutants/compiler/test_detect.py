@@ -1,3 +1,4 @@
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -6,6 +7,7 @@ from verify.campaign.case import Case
 from verify.campaign.process import SubjectProcess
 from verify.mutants.compiler import FAULTS
 from verify.mutants.compiler.detect import detect, drawn
+from verify.strategies.programs import FAMILIES
 
 DETECT = "verify.mutants.compiler.detect"
 FAILS = {"status": "mismatch", "kind": "value", "detail": "1, not 2"}
@@ -67,8 +69,16 @@ def test_what_fails_now_and_then_without_a_fault_is_an_alarm(
 
 def test_a_seed_gives_the_same_programs() -> None:
     first, again = drawn(3, ("views",)), drawn(3, ("views",))
-    assert first == again and len(first) > 20
+    assert first == again and len(first) > 10
     assert drawn(4, ("views",)) != first
+
+
+def test_programs_of_a_seed_are_not_like_others_before() -> None:
+    seen: set[tuple[str, str]] = set()
+    for program in drawn(5, tuple(FAMILIES)):
+        pairs = set(pairwise(("", *program.operations)))
+        assert pairs - seen
+        seen |= pairs
 
 
 @pytest.mark.slow

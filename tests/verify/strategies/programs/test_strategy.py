@@ -5,14 +5,14 @@ from functools import partial
 
 import pytest
 import torch
-from hypothesis import HealthCheck, find, given, settings
+from hypothesis import HealthCheck, Phase, find, given, seed, settings
 
 from verify.oracle.mismatch import compare
 from verify.oracle.outcome import outcome
 from verify.oracle.rounding import eager, expected
 from verify.strategies.programs import FAMILIES, Program, programs
 from verify.strategies.programs.operations import CONSTANT_WRITES
-from verify.strategies.programs.strategy import overlaps, resized, runs
+from verify.strategies.programs.strategy import overlaps, resized, runs, unread
 from verify.strategies.tensors import TensorSpec
 
 QUICK = settings(
@@ -94,6 +94,23 @@ def test_gradients_and_further_sizes_are_drawn() -> None:
     assert any(spec.requires_grad for spec in some.inputs.values())
     first, second = some.inputs["x0"].shape, some.others[0]["x0"].shape
     assert len(first) == len(second)
+
+
+def test_all_that_nobody_reads_is_returned_now_and_then() -> None:
+    lines = ["v0 = x0 + 1", "x0.add_(v0)", "v2 = v0 * 2", "v3 = x0 - 1"]
+    assert unread(["v0", "v2", "v3"], lines) == ["v2", "v3"]
+    some: list[Program] = []
+
+    @settings(max_examples=30, deadline=None, database=None, phases=[Phase.generate])
+    @seed(1)
+    @given(programs(families=("pointwise",), gradients=False, max_calls=1))
+    def draw(program: Program) -> None:
+        names = unread([f"v{n}" for n in range(9)], program.lines)
+        if len(names) > 3 and set(names) <= set(program.returns):
+            some.append(program)
+
+    draw()
+    assert some
 
 
 def test_unknown_families_are_refused() -> None:
