@@ -27,6 +27,10 @@ FELL_BACK = "could not be compiled"
 """What the compiler says of a graph that it leaves to PyTorch, as users are warned."""
 
 
+INTERPRETER = "OverflowError('overflow to"
+"""What Triton's interpreter raises (3.7.1) where an atomic sum of float16 overflows."""
+
+
 @dataclass(frozen=True, slots=True)
 class Detection:
     """What a campaign made of one backend.
@@ -39,8 +43,9 @@ class Detection:
         alarms: Cases that the compiler without the fault fails as well.
         apart: Those of them that speak against no kernel of ours, by kind: ``"before"``
             where PyTorch's capture fails in the same way, ``"fallback"`` where the
-            graph is left to PyTorch's own operators, ``"unsteady"`` where a fault did
-            not show again in a fresh process.
+            graph is left to PyTorch's own operators, ``"interpreter"`` where Triton's
+            interpreter itself fails, ``"unsteady"`` where a fault did not show again
+            in a fresh process.
     """
 
     programs: int
@@ -133,8 +138,11 @@ def detect(
 
 def _kind(case: Case, answer: Mapping[str, Any], process: SubjectProcess) -> str | None:
     """Return why a failure without a fault is no alarm, None if it is one."""
-    if FELL_BACK in str(answer.get("detail", "")):
+    detail = str(answer.get("detail", ""))
+    if FELL_BACK in detail:
         return "fallback"
+    if INTERPRETER in detail:
+        return "interpreter"
     return (
         None if is_own(case.subject, diagnose(case, process.run, answer)) else "before"
     )

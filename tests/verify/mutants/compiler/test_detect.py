@@ -30,8 +30,21 @@ OK = {"status": "ok"}
             },
             "fallback",
         ),
+        (
+            {
+                "wrong": [FAILS],
+                "right_cpp": [
+                    {
+                        "status": "error",
+                        "kind": "InterpreterError",
+                        "detail": "OverflowError('overflow to signed inf')",
+                    }
+                ],
+            },
+            "interpreter",
+        ),
     ],
-    ids=["kill", "unsteady", "alarm", "before", "fallback"],
+    ids=["kill", "unsteady", "alarm", "before", "fallback", "interpreter"],
 )
 def test_failures_are_told_apart(
     monkeypatch: pytest.MonkeyPatch, answers: dict[str, list[Any]], seen: str
