@@ -603,26 +603,6 @@ def test_checks_of_indices_reach_the_ptx() -> None:
     assert "__assertfail" in built.compile(arch=90).asm["ptx"]
 
 
-def test_loops_with_a_rest_compile_for_sm_90() -> None:
-    """All reducers and a scan over a length that no tile divides."""
-    buffers = {"a": Buffer("a", "float32", (index(50), index(40001)), "cuda:0")}
-    value = load("a", (X, Y), "float32")
-    stages: list[Stage] = []
-    for reducer in (*REDUCERS, "welford", "online_softmax"):
-        count = {"welford": 3, "online_softmax": 2}.get(reducer, 1)
-        dtype = "int64" if reducer.startswith("arg") else "float32"
-        names = tuple(f"{reducer}_{i}" for i in range(count))
-        stages.append(Reduction(names, reducer, (value,), (dtype,) * count))
-        buffers[reducer] = Buffer(reducer, dtype, (index(50),), "cuda:0")
-        stages.append(Store(reducer, (X,), local(names[-1], dtype), False))
-    buffers["scan"] = Buffer("scan", "float32", (index(50), index(40001)), "cuda:0")
-    stages.append(Prefix(("p",), "logsumexp", value, ("float32",)))
-    stages.append(Store("scan", (X, Y), local("p", "float32"), True))
-    axes = Axis(X, index(50)), Axis(Y, index(40001))
-    kernel = Kernel("all", axes[:1], axes[1:], tuple(stages), buffers)
-    assert TritonKernel(print_kernel(kernel)).compile(arch=90).asm["cubin"]
-
-
 def test_rows_share_costly_values_of_columns() -> None:
     """A batch norm of inference, channels last: its roots are computed once a tile."""
     rows, channels = 132 * 32 + 3, 64
@@ -694,15 +674,3 @@ def test_a_guard_of_lanes_around_one_address_a_row(rows: int) -> None:
     for chosen in (None, plan(kernel)):
         built = TritonKernel(print_kernel(kernel, chosen))
         assert built.compile(arch=90).asm["cubin"]
-
-
-@pytest.mark.parametrize("length", [2048, 4096, 8192])
-def test_what_long_rows_load_leaves_the_cache_last(length: int) -> None:
-    tensors = {"a": torch.rand(4, length), "out": torch.empty(4)}
-    stages = [
-        Reduction(("s",), "sum", (load("a", (X, Y), "float32"),), ("float32",)),
-        Store("out", (X,), local("s", "float32"), False),
-    ]
-    source = print_kernel(nest(stages, tensors, {X: 1 << 14}, {Y: length})).source
-    assert source.count("tl.load(") == 1
-    assert ('eviction_policy="evict_last"' in source) == (length >= 4096)

@@ -8,11 +8,13 @@ from compiler.codegen.triton.printer import print_kernel
 from compiler.codegen.triton.reducing import check_stage, words
 from compiler.errors import BuildError
 from compiler.ir.index import digit
-from compiler.ir.kernel import Kernel, Prefix, Reduction, Store
+from compiler.ir.kernel import Kernel, Prefix, Reduction, Stage, Store
 from compiler.ir.scalar import apply, cast, load, local
+from compiler.runtime.triton_kernel import TritonKernel
 
 X, Y = digit("i"), digit("j")
 Make = Callable[..., Kernel]
+REDUCERS = ["sum", "product", "maximum", "minimum", "argmax", "argmin"]
 
 
 def test_results_are_called_by_what_they_are() -> None:
@@ -62,3 +64,36 @@ def test_a_softmax_shares_its_exponentials(
     assert ("libdevice.exp(" in kernel) is not fast
     assert ("exp_fast(" in kernel) is fast
     assert ("quotient_by(" in kernel) is not fast
+
+
+def test_loops_with_a_rest_compile_for_sm_90(make_kernel: Make) -> None:
+    """All reducers and a scan over a length that no tile divides."""
+    arrays: dict[str, tuple[str, tuple[int, ...]]] = {"a": ("float32", (50, 40001))}
+    value = load("a", (X, Y), "float32")
+    stages: list[Stage] = []
+    for reducer in (*REDUCERS, "welford", "online_softmax"):
+        count = {"welford": 3, "online_softmax": 2}.get(reducer, 1)
+        dtype = "int64" if reducer.startswith("arg") else "float32"
+        names = tuple(f"{reducer}_{i}" for i in range(count))
+        stages.append(Reduction(names, reducer, (value,), (dtype,) * count))
+        arrays[reducer] = dtype, (50,)
+        stages.append(Store(reducer, (X,), local(names[-1], dtype), False))
+    arrays["scan"] = "float32", (50, 40001)
+    stages.append(Prefix(("p",), "logsumexp", value, ("float32",)))
+    stages.append(Store("scan", (X, Y), local("p", "float32"), True))
+    kernel = make_kernel(stages, arrays, {X: 50}, {Y: 40001})
+    assert TritonKernel(print_kernel(kernel)).compile(arch=90).asm["cubin"]
+
+
+@pytest.mark.parametrize("length", [2048, 4096, 8192])
+def test_what_long_rows_load_leaves_the_cache_last(
+    make_kernel: Make, length: int
+) -> None:
+    stages = [
+        Reduction(("s",), "sum", (load("a", (X, Y), "float32"),), ("float32",)),
+        Store("out", (X,), local("s", "float32"), False),
+    ]
+    arrays = {"a": ("float32", (1 << 14, length)), "out": ("float32", (1 << 14,))}
+    source = print_kernel(make_kernel(stages, arrays, {X: 1 << 14}, {Y: length})).source
+    assert source.count("tl.load(") == 1
+    assert ('eviction_policy="evict_last"' in source) == (length >= 4096)
