@@ -22,6 +22,7 @@ from compiler.options import Options
 
 from .arrays import space_of, values_of
 from .chunks import CUTTABLE, in_chunks
+from .inline import effort
 from .one_hot import one_hot
 from .refine import split_axis
 from .row_chunks import PROCESSORS, is_across, rows_beside
@@ -30,6 +31,10 @@ from .work import points
 
 UNROLLED = 9
 """Elements of a reduction that is written out, at most (a 3 x 3 window)."""
+
+HARD = 32
+"""Instructions for an element from which on computing it takes as long as moving it
+[instructions]."""
 
 _COMBINE = {
     "sum": "add",
@@ -48,6 +53,7 @@ def with_fit_reductions(
     """Return the program with reductions unrolled or cut in two where that pays."""
     spread = _broadcast(program)
     beside = None if options.deterministic else rows_beside(program)
+    hard = _hard(program)
     out: list[Node] = []
     for node in program.nodes:
         if not isinstance(node, Reduce):
@@ -68,7 +74,8 @@ def with_fit_reductions(
             continue
         parts = None if beside is None else beside(node)
         if parts is None:
-            halves = cut(node, options, program.least)
+            busy = any(str(load.data) in hard for load in loads(*node.values))
+            halves = cut(node, options, program.least, busy)
         else:
             halves = in_chunks(node, *parts, program.least)
         if len(halves) > 1:
@@ -76,6 +83,23 @@ def with_fit_reductions(
             notes.append(f"{name} is reduced in two steps: few results, many elements")
         out.extend(halves)
     return replace(program, nodes=tuple(out))
+
+
+def _hard(program: Program) -> set[str]:
+    """Return the arrays on a GPU whose elements take many instructions.
+
+    What makes them counts too, where one kernel would do both.
+    """
+    found: dict[str, tuple[int, int]] = {}
+    for node in program.nodes:
+        if not isinstance(node, Map) or not node.buffer.device.startswith("cuda"):
+            continue
+        size, total = points_of(node.buffer), effort(node).instructions
+        for name in {str(load.data) for load in loads(node.value)}:
+            own_size, own = found.get(name, (0, 0))
+            total += own if own_size == size else 0
+        found[node.buffer.name] = size, total
+    return {name for name, (_, total) in found.items() if total >= HARD}
 
 
 def _broadcast(program: Program) -> set[str]:
@@ -159,12 +183,23 @@ def unrolled(
 
 
 def cut(
-    node: Reduce, options: Options, least: Mapping[Expression, int]
+    node: Reduce,
+    options: Options,
+    least: Mapping[Expression, int],
+    busy: bool = False,
 ) -> tuple[Node, ...]:
-    """Return the reduction, or nodes that do the same in two steps."""
+    """Return the reduction, or nodes that do the same in two steps.
+
+    Args:
+        node: The reduction.
+        options: Threads; whether how it is cut may depend on its results.
+        least: Symbol -> the least that it can be.
+        busy: Whether its kernel will also compute what it reduces, at a cost: then
+            more programs hide each other's waits.
+    """
     if node.reducer not in CUTTABLE or not node.reduced:
         return (node,)
-    chunks = _chunks(node, options)
+    chunks = _chunks(node, options, busy)
     if chunks is None:
         return (node,)
     made = _cut_axes(node.reduced, chunks)
@@ -173,7 +208,7 @@ def cut(
     return in_chunks(node, *made, least)
 
 
-def _chunks(node: Reduce, options: Options) -> int | None:
+def _chunks(node: Reduce, options: Options, busy: bool) -> int | None:
     """Return how many chunks there should be, None for one."""
     results, elements = points(node.axes), points(node.reduced)
     cuda = node.buffers[0].device.startswith("cuda")
@@ -188,7 +223,8 @@ def _chunks(node: Reduce, options: Options) -> int | None:
     programs = max(results // lanes, 1)
     if programs >= 2 * PROCESSORS or elements * results < 1 << 18:
         return None
-    wanted = max(4 * PROCESSORS // programs, 2)
+    each = 16 if busy and lanes > 1 else 4
+    wanted = max(each * PROCESSORS // programs, 2)
     return min(wanted, max(elements // (1 if lanes > 1 else 1024), 1))
 
 

@@ -37,7 +37,9 @@ def plan_pointwise(kernel: Kernel) -> Plan:
         return _plan_square(kernel, second, found)
     if _shares_columns(kernel):
         return _plan_shared(kernel)
-    width = min((access.width for access in found), default=4)
+    last = kernel.outer[-1].digit if kernel.outer else None
+    varying = [a for a in found if last is not None and a.stride(last) != 0]
+    width = min((access.width for access in varying or found), default=4)
     size = size_of([axis.extent for axis in kernel.outer])
     lanes = bounded(_VECTOR_BYTES // width, 4, 16)
     block, warps = _pointwise_block(size, lanes)

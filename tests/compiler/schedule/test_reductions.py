@@ -1,11 +1,13 @@
 """Reductions unrolled, cut in two, or left alone."""
 
+from itertools import pairwise
+
 import pytest
 import torch
 
 from compiler.ir.evaluate import run_program
 from compiler.ir.index import add, constant_value, contiguous_strides, digit, index, mul
-from compiler.ir.node import Axis, Buffer, Map, Program, Reduce
+from compiler.ir.node import Axis, Buffer, Map, Program, Reduce, written
 from compiler.ir.scalar import apply, load
 from compiler.options import Options
 from compiler.schedule.reductions import (
@@ -158,3 +160,32 @@ def test_a_sum_of_negative_zeros_is_zero(length: int) -> None:
     assert not found.signbit().any()
     compiled = torch.compile(lambda x: x.sum(1), backend="tilewright")
     assert not compiled(torch.full((2, length), -0.0)).signbit().any()
+
+
+@pytest.mark.parametrize("maps", [1, 2])
+@pytest.mark.parametrize("operation", ["erfc", "neg"])
+def test_columns_that_are_hard_to_compute_get_more_programs(
+    operation: str, maps: int
+) -> None:
+    shape, kind = (8192, 3072), "float32"
+    rows_, columns = Axis(A, index(shape[0])), Axis(B, index(shape[1]))
+    names = ["x", "half", "made"] if maps == 2 else ["x", "made"]
+    nodes: list[Map | Reduce] = []
+    for source, name in pairwise(names):
+        value = apply(operation, load(source, (A, B), kind))
+        if maps == 1:
+            value = apply(operation, value)
+        buffer = array(name, *shape, device="cuda", dtype=kind)
+        nodes.append(Map(buffer, (rows_, columns), value))
+    total = Reduce(
+        (array("y", shape[1], device="cuda", dtype=kind),),
+        (Axis(A, columns.extent),),
+        (Axis(R, rows_.extent),),
+        "sum",
+        (load("made", (R, A), kind),),
+    )
+    inputs = (array("x", *shape, device="cuda", dtype=kind),)
+    program = Program(inputs, (*nodes, total), ("made", "y"))
+    fit = with_fit_reductions(program, FOUR, [])
+    chunks = points_of(written(fit.nodes[maps])[0]) // shape[1]
+    assert chunks == (32 if operation == "erfc" else 8)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from compiler.codegen.triton.plan import plan
 from compiler.ir.index import constant_value, digit
 from compiler.ir.kernel import Kernel, Store
-from compiler.ir.scalar import apply, load
+from compiler.ir.scalar import apply, cast, load
 
 X, Y, Z = digit("i"), digit("j"), digit("k")
 Make = Callable[..., Kernel]
@@ -49,3 +49,18 @@ def test_only_costly_columns_are_shared(make_kernel: Make) -> None:
         return len(plan(make_kernel([store], arrays, {X: 1 << 16, Y: 256})).tile)
 
     assert rank("neg") == 1 and rank("tan") == 2
+
+
+def test_a_byte_for_a_row_widens_no_tile(make_kernel: Make) -> None:
+    def block(dtype: str) -> int:
+        flag = cast(load("v", (X,), dtype), "float32")
+        a = cast(load("a", (X, Y), "bfloat16"), "float32")
+        value = cast(apply("add", a, flag), "bfloat16")
+        matrix = ("bfloat16", (8192, 50257))
+        arrays = {"a": matrix, "out": matrix, "v": (dtype, (8192,))}
+        kernel = make_kernel(
+            [Store("out", (X, Y), value, False)], arrays, {X: 8192, Y: 50257}
+        )
+        return plan(kernel).tile[-1].block
+
+    assert block("bool") == block("float32")
