@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from compiler.ir.expression import nodes
-from compiler.ir.index import constant_value, digit, product, unflatten
+from compiler.ir.index import constant_value, digit, index, product, unflatten
 from compiler.ir.kernel import Kernel, Reduction, Store, folded_axes
 from compiler.ir.node import Axis
 
@@ -57,22 +57,27 @@ def plan_reduction(kernel: Kernel, invariant: bool) -> Plan:
     rows = _rows_across(kernel, r, found, invariant)
     if rows > 1:
         return _plan_beside(kernel, r, rows)
-    if _by_columns(kernel, r, found):
+    if _by_columns(kernel, r, found, invariant):
         return _plan_columns(kernel, r, found, invariant)
     return _plan_rows(kernel, r, found, invariant)
 
 
-def _by_columns(kernel: Kernel, r: Axis, found: Sequence[Access]) -> bool:
+def _by_columns(
+    kernel: Kernel, r: Axis, found: Sequence[Access], invariant: bool
+) -> bool:
     """Return whether neighbours in memory belong to different outer points."""
-    along, across, _ = _directions(kernel, r, found)
+    along, across, _ = _directions(kernel, r, found, invariant)
     return across > along
 
 
 def _directions(
-    kernel: Kernel, r: Axis, found: Sequence[Access]
+    kernel: Kernel, r: Axis, found: Sequence[Access], invariant: bool
 ) -> tuple[int, int, int]:
     """Return the bytes of accesses along rows, across them, and of all, about."""
-    axes = (*kernel.outer, r)
+    outer: Sequence[Axis] = kernel.outer
+    if invariant:
+        outer = [replace(axis, extent=index(MANY)) for axis in outer]
+    axes = (*outer, r)
     along = sum(touched(a, axes) for a in found if a.stride(r.digit) in (1, None))
     across = sum(touched(a, axes) for a in found if _is_across(a, kernel, r))
     return along, across, sum(touched(access, axes) for access in found)
@@ -138,7 +143,7 @@ def _rows_across(
     Returns 1 where either kind of access is rare, or the rows do not fit registers.
     """
     last = kernel.outer[-1]
-    along, across, whole = _directions(kernel, r, found)
+    along, across, whole = _directions(kernel, r, found, invariant)
     if min(along, across) <= _RARE * whole:
         return 1
     rows = _SECTOR_BYTES // min(a.width for a in found if _is_across(a, kernel, r))
@@ -146,7 +151,8 @@ def _rows_across(
     if length is None or rows * power_above(length) > PERSISTENT:
         return 1
     outer = MANY if invariant else size_of([axis.extent for axis in kernel.outer])
-    if size_of([last.extent]) < rows or outer < rows * 132 * 4:
+    few = not invariant and size_of([last.extent]) < rows
+    if few or outer < rows * 132 * 4:
         return 1
     return rows
 
