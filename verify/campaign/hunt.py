@@ -22,7 +22,7 @@ from .cause import cause, is_failure, symptom
 from .diagnosis import PYTORCH, diagnose, is_own
 from .process import SubjectProcess
 from .regression import versions, write
-from .shrink import shrink
+from .shrink import shrink, sliced
 from .store import Store
 
 BATCH = 50
@@ -247,7 +247,11 @@ def _keep(
         found = process.run(replace(case, program=program))
         return is_failure(found) and symptom(found) == sign
 
-    small = replace(case, program=shrink(case.program, fails))
+    program = sliced(case.program, fails)
+    if _holds_a_find(program, sign, store):
+        tally.statuses["like a find"] += 1
+        return
+    small = replace(case, program=shrink(program, fails))
     found = process.run(small)
     if not is_failure(found):
         record = {"answer": answer, "case": case.to_json()}
@@ -286,6 +290,19 @@ def _keep(
         "case": small.to_json(),
     }
     store.add(name, find, text)
+
+
+def _holds_a_find(program: Program, sign: str, store: Store) -> bool:
+    """Return whether a program has all operations of a find with its symptom.
+
+    To shrink it would most likely lead to that find again.
+    """
+    return any(
+        symptom(find["answer"]) == sign
+        and bool(find["case"]["operations"])
+        and set(find["case"]["operations"]) <= set(program.operations)
+        for find in store.finds()
+    )
 
 
 def hunt(

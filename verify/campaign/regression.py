@@ -4,7 +4,6 @@ import ast
 import inspect
 import platform
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import partial
 from importlib import metadata
 from typing import Any
@@ -13,7 +12,7 @@ import torch
 
 from verify.oracle.outcome import leaves, outcome, seed_generators, slopes
 from verify.oracle.rounding import Expected, expected
-from verify.strategies.tensors import TensorSpec
+from verify.strategies.tensors import TensorSpec, homes, memories
 
 from .case import Case
 from .subjects import PARITY, open_places
@@ -190,13 +189,14 @@ def _compiled(case: Case, backend: str | None) -> str:
 
 def _inputs(case: Case, specs: Mapping[str, TensorSpec], number: int) -> list[str]:
     lines = [f"def inputs{number}():"]
+    home, storages = homes(specs), memories(specs)
     for key, spec in specs.items():
-        flat = replace(spec, requires_grad=False).build()
-        flat = flat.as_strided((spec.storage,), (1,), 0)
-        lines.append(f"    {key} = {_literal(flat)}")
-        if not spec.is_plain or len(spec.shape) != 1:
+        if home[key] == key:
+            lines.append(f"    {key} = {_literal(storages[key])}")
+        count = len(storages[home[key]])
+        if home[key] != key or not spec.is_plain or spec.shape != (count,):
             lines.append(
-                f"    {key} = {key}.as_strided({spec.shape}, {spec.strides}, "
+                f"    {key} = {home[key]}.as_strided({spec.shape}, {spec.strides}, "
                 f"{spec.offset})"
             )
         if case.device != "cpu":

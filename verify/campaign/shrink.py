@@ -38,7 +38,34 @@ def shrink(
     return program
 
 
+def sliced(program: Program, fails: Callable[[Program], bool]) -> Program:
+    """Return the program with one result and what leads to it, if that still fails.
+
+    Args:
+        program: One that fails.
+        fails: Whether a program fails in the same way; asked once for each result.
+    """
+    return next(filter(fails, _slices(program)), program)
+
+
+def _slices(program: Program) -> Iterator[Program]:
+    """For each result: the statements that name what it is made of, and no others."""
+    for result in program.returns:
+        needed, drop = {result}, []
+        for number in range(len(program.lines) - 1, -1, -1):
+            line = program.lines[number]
+            words = set(re.findall(r"\b[a-z]\w*\b", line))
+            if needed & (set(targets(line)) or words):
+                needed |= words
+            else:
+                drop.append(number)
+        smaller = replace(program, returns=(result,)).without(drop)
+        if smaller is not None and smaller != program:
+            yield smaller
+
+
 def _smaller(program: Program) -> Iterator[Program]:
+    yield from _slices(program)
     count = len(program.lines)
     size = count // 2
     while size >= 1:
@@ -172,6 +199,8 @@ def _pruned(program: Program) -> Program:
 
 
 def _simpler(spec: TensorSpec) -> Iterator[TensorSpec]:
+    if spec.base:
+        yield replace(spec, base="")
     if not spec.is_plain:
         yield replace(spec, strides=contiguous(spec.shape), offset=0)
         if spec.offset:

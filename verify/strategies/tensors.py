@@ -5,7 +5,7 @@ printed in a test file and built anywhere, bit for bit the same.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -19,9 +19,16 @@ DTYPES: Final = (*FLOATS, *INTEGERS, torch.bool)
 SIZES: Final = (2, 3, 1, 4, 0, 5, 7, 8, 16, 17, 31, 32, 33, 64, 127)
 """Extents worth trying: empty, one, around vectors and around warps. Simplest first."""
 
-CONTENTS: Final = ("integers", "normal", "special", "ties")
+CONTENTS: Final = ("integers", "normal", "special", "ties", "edges")
 """Small integers (exact in every dtype), normal numbers, those with NaN, infinities,
-signed zeros, subnormals and extremes among them, and few distinct values."""
+signed zeros, subnormals and extremes among them, few distinct values, and numbers at
+edges: tenths, whose quotients lie beside integers, and integers around powers of two,
+where narrower types end."""
+
+
+_POWERS: Final = (2**7, 2**8, 2**15, 2**16, 2**24, 2**31, 2**32, 2**53)
+
+_ROUND: Final = (-1, 0, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +43,8 @@ class TensorSpec:
         content: One of :data:`CONTENTS`.
         seed: Of the content.
         requires_grad: Whether gradients are wanted (floating types only).
+        base: Name of an earlier tensor in whose storage it lies, empty for its own; it
+            has that one's dtype and numbers, see :func:`built`.
     """
 
     shape: tuple[int, ...]
@@ -45,6 +54,7 @@ class TensorSpec:
     content: str = "integers"
     seed: int = 0
     requires_grad: bool = False
+    base: str = ""
 
     @property
     def storage(self) -> int:
@@ -55,12 +65,19 @@ class TensorSpec:
         return self.offset + reach + 1
 
     def build(self, device: str = "cpu") -> torch.Tensor:
-        """Return the tensor.
+        """Return the tensor, in a storage of its own.
 
         Law: it depends on the spec alone, and is the same on each device.
         """
-        flat = elements(self.content, self.storage, self.dtype, self.seed)
-        made = flat.to(device).as_strided(self.shape, self.strides, self.offset)
+        return self.within(self.memory(self.storage).to(device))
+
+    def memory(self, count: int) -> torch.Tensor:
+        """Return a storage with its numbers, of so many elements."""
+        return elements(self.content, count, self.dtype, self.seed)
+
+    def within(self, memory: torch.Tensor) -> torch.Tensor:
+        """Return the tensor in a flat one, which is long enough."""
+        made = memory.as_strided(self.shape, self.strides, self.offset)
         return made.requires_grad_() if self.requires_grad else made
 
     @property
@@ -76,6 +93,52 @@ def contiguous(shape: Sequence[int]) -> tuple[int, ...]:
         strides.append(step)
         step *= max(extent, 1)
     return tuple(reversed(strides))
+
+
+def homes(specs: Mapping[str, TensorSpec]) -> dict[str, str]:
+    """Return in whose storage each tensor lies: the base where it fits, else its own.
+
+    A base fits that comes before, has the same dtype and lies in its own storage.
+
+    Example:
+        >>> one = TensorSpec((4,), (1,), 0, torch.float32)
+        >>> two = TensorSpec((2,), (1,), 1, torch.float32, base="x0")
+        >>> homes({"x0": one, "x1": two}), homes({"x1": two})
+        ({'x0': 'x0', 'x1': 'x0'}, {'x1': 'x1'})
+    """
+    found: dict[str, str] = {}
+    for name, spec in specs.items():
+        fits = found.get(spec.base) == spec.base
+        fits = fits and specs[spec.base].dtype == spec.dtype
+        found[name] = spec.base if fits else name
+    return found
+
+
+def memories(specs: Mapping[str, TensorSpec]) -> dict[str, torch.Tensor]:
+    """Return the storage of each tensor that has its own, as flat tensors."""
+    home = homes(specs)
+    return {
+        name: specs[name].memory(
+            max(specs[other].storage for other in specs if home[other] == name)
+        )
+        for name in dict.fromkeys(home.values())
+    }
+
+
+def built(
+    specs: Mapping[str, TensorSpec], device: str = "cpu"
+) -> dict[str, torch.Tensor]:
+    """Return tensors that may lie in one another's storage.
+
+    Law: without bases it is ``{name: spec.build(device)}``.
+
+    Args:
+        specs: Name -> tensor, a base before what lies in it.
+        device: Of the tensors.
+    """
+    flat = {name: memory.to(device) for name, memory in memories(specs).items()}
+    home = homes(specs)
+    return {name: spec.within(flat[home[name]]) for name, spec in specs.items()}
 
 
 def elements(content: str, count: int, dtype: torch.dtype, seed: int) -> torch.Tensor:
@@ -96,8 +159,17 @@ def elements(content: str, count: int, dtype: torch.dtype, seed: int) -> torch.T
     if content == "ties":
         low = 0 if dtype == torch.uint8 else -1
         return torch.randint(low, 2, (count,), generator=generator).to(dtype)
+    if content == "edges" and dtype.is_floating_point:
+        return torch.randint(-9, 10, (count,), generator=generator).to(dtype) / 10
     if not dtype.is_floating_point:
         info = torch.iinfo(dtype)
+        if content == "edges":
+            around = {
+                n + k for n in (0, *_POWERS, *(-n for n in _POWERS)) for k in _ROUND
+            }
+            fitting = sorted(n for n in around if info.min <= n <= info.max)
+            table = torch.tensor(fitting, dtype=dtype)
+            return table[torch.randint(0, len(table), (count,), generator=generator)]
         if content == "normal":
             low, high = max(info.min, -100), min(info.max, 100)
             return torch.randint(low, high, (count,), generator=generator).to(dtype)

@@ -62,3 +62,23 @@ def test_a_file_with_gradients_needs_no_module_of_ours(case: MakeCase) -> None:
     room: dict[str, Any] = {}
     exec(text, room)
     room["test_sin"]()  # eager mode has no fault
+
+
+def test_tensors_in_one_storage_lie_so_in_the_file(case: MakeCase) -> None:
+    spec = TensorSpec((4,), (1,), 1, torch.float32)
+    right = case("eager", "x0.mul_(2)", "v0 = x0 * x1", spec=spec)
+    inputs = {"x0": spec, "x1": replace(spec, offset=2, base="x0")}
+    program = replace(right.program, inputs=inputs, returns=("v0",))
+    right = replace(right, program=program)
+    text = write("one", right, {"status": "mismatch"}, "none", "right: nothing")
+    assert "x1 = x0.as_strided((4,), (1,), 2)" in text
+    room: dict[str, Any] = {}
+    exec(
+        compile(
+            text.replace("torch.compile(program, ", "(lambda f, **k: f)(program, "),
+            "file",
+            "exec",
+        ),
+        room,
+    )
+    room["test_one"]()

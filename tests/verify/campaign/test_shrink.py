@@ -6,7 +6,7 @@ import torch
 
 from verify.campaign.case import Case
 from verify.campaign.process import SubjectProcess
-from verify.campaign.shrink import shrink
+from verify.campaign.shrink import shrink, sliced
 from verify.strategies.programs import Program
 from verify.strategies.tensors import TensorSpec
 
@@ -50,3 +50,34 @@ def test_gradients_calls_objects_and_blocks_are_left_out() -> None:
     small = shrink(program, lambda one: "x0.sin()" in one.source)
     assert small.lines == ("x0.sin()",)
     assert small.calls == 1 and not small.gradients and not small.objects
+
+
+def test_tensors_that_lie_in_one_storage_part_where_that_does_not_matter() -> None:
+    spec = TensorSpec((4,), (1,), 0, torch.float32)
+    program = Program(
+        {"x0": spec, "x1": TensorSpec((4,), (1,), 0, torch.float32, base="x0")},
+        ("v0 = x0 + x1",),
+        ("v0",),
+        ("add",),
+    )
+    small = shrink(program, lambda one: "x0 + x1" in one.source)
+    assert not any(one.base for one in small.inputs.values())
+
+
+def test_one_result_is_left_with_what_leads_to_it() -> None:
+    program = Program(
+        {"x0": TensorSpec((4,), (1,), 0, torch.float32)},
+        ("v0 = x0 + 1", "x0.add_(1)", "v2 = x0 * 2", "v3 = v2.sin()"),
+        ("v0", "v3"),
+        ("add", "add_", "mul", "sin"),
+    )
+    asked: list[Program] = []
+
+    def fails(one: Program) -> bool:
+        asked.append(one)
+        return "sin" in one.source
+
+    small = sliced(program, fails)
+    assert small.lines == ("x0.add_(1)", "v2 = x0 * 2", "v3 = v2.sin()")
+    assert small.returns == ("v3",) and len(asked) == 2
+    assert sliced(small, lambda one: False) == small

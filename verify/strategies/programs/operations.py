@@ -93,12 +93,16 @@ BINARY = {
     "atan2": "torch.atan2({f}, {uf})",
     "hypot": "torch.hypot({f}, {alike})",
     "copysign": "torch.copysign({f}, {uf})",
-    "ldexp": "torch.ldexp({f}, {ui})",
+    "ldexp": "torch.ldexp({n}, {un})",
     "xlogy": "torch.xlogy({f}, {uf})",
     "logaddexp": "torch.logaddexp({f}, {alike})",
     "lerp": "torch.lerp({f}, {alike}, {c})",
     "addcmul": "torch.addcmul({f}, {alike}, {alike}, value={c})",
     "addcdiv": "torch.addcdiv({f}, {alike}, {alike}, value={c})",
+    "gelu_tanh": "F.gelu({f}, approximate={tanh})",
+}
+
+CHOICES = {
     "eq": "{t} == {u}",
     "ne": "{t} != {u}",
     "lt": "{t} < {u}",
@@ -122,7 +126,6 @@ BINARY = {
     "clamp_tensor": "torch.clamp({f}, max={uf})",
     "nan_to_num": "torch.nan_to_num({f})",
     "threshold": "F.threshold({f}, {c}, {c})",
-    "gelu_tanh": "F.gelu({f}, approximate={tanh})",
 }
 
 CASTS = {
@@ -192,7 +195,10 @@ REDUCTIONS = {
     "argmin_all": "torch.argmin({full})",
     "prod": "{n1}.prod({dim})",
     "any": "{d1}.any({dim})",
+    "any_all": "{t}.any()",
+    "any_dims": "{d1}.any({dims})",
     "all": "{t}.all()",
+    "all_dim": "{d1}.all({dim}, keepdim={bool})",
     "var": "{f1}.var({dim}, correction=0)",
     "std": "{f1full}.std({dim}, keepdim={bool})",
     "var_mean": "torch.var_mean({f1full}, {dim}, correction=0)[0]",
@@ -301,10 +307,7 @@ SCATTERS = {
     ),
 }
 
-SHAPING = {
-    "cat": "torch.cat([{d1}, {alike}], {dim})",
-    "stack": "torch.stack([{t}, {alike}])",
-    "pad": "F.pad({n1}, {pads}, value={c})",
+CREATION = {
     "zeros_like": "torch.zeros_like({t})",
     "full_like": "torch.full_like({n}, {ci})",
     "arange": "torch.arange({size}, dtype={float})",
@@ -317,16 +320,23 @@ SHAPING = {
     "empty_like_filled": "torch.empty_like({t}).fill_({k})",
     "constant": "torch.tensor({c})",
     "meshgrid": "torch.meshgrid(torch.arange(3), torch.arange({k}), indexing='ij')[1]",
+    "new_empty_strided": ("{t}.new_empty_strided((2, {k}), (1, 2)).fill_({ci})"),
+    "full": "torch.full(({k}, {k}), {c})",
+    "scalar_tensor": "torch.scalar_tensor({c})",
+    "logical_constant": "torch.tensor([True, False])[: {k}]",
+    "grid": "torch.cartesian_prod(torch.arange({k}), torch.arange(2))",
+}
+
+SHAPING = {
+    "cat": "torch.cat([{d1}, {alike}], {dim})",
+    "stack": "torch.stack([{t}, {alike}])",
+    "pad": "F.pad({n1}, {pads}, value={c})",
     "channel_shuffle": "F.channel_shuffle({image}, 1)",
     "matmul": "{m} @ {right}",
     "outer": "torch.outer({f}.flatten()[:5], {f}.flatten()[:4].to({f}.dtype))",
     "avg_pool": "F.avg_pool2d({image}, 1, {k})",
     "max_pool": "F.max_pool2d({image}, 1, {k})",
     "interpolate": "F.interpolate({image}, scale_factor=2)",
-    "new_empty_strided": ("{t}.new_empty_strided((2, {k}), (1, 2)).fill_({ci})"),
-    "full": "torch.full(({k}, {k}), {c})",
-    "scalar_tensor": "torch.scalar_tensor({c})",
-    "logical_constant": "torch.tensor([True, False])[: {k}]",
     "bmm": "torch.bmm({b3}, {it}.mT)",
     "grouped_mm": (
         "F.grouped_mm({b3}.repeat(1, 1, 8).bfloat16(), "
@@ -344,7 +354,6 @@ SHAPING = {
     ),
     "einsum": "torch.einsum('ij,kj->ik', {m}, {it})",
     "tensordot": "torch.tensordot({m}, {it}, dims=([1], [1]))",
-    "grid": "torch.cartesian_prod(torch.arange({k}), torch.arange(2))",
     "nearest": "F.interpolate({image}, size=(3, 5), mode='nearest')",
     "bilinear": "F.interpolate({image}, size=(3, 5), mode='bilinear')",
     "pixel_shuffle": "F.pixel_shuffle({image}.repeat(1, 4, 1, 1), 2)",
@@ -406,14 +415,16 @@ STATEMENTS = {**WRITES, **SIZE_STATEMENTS, **RANDOM_STATEMENTS}
 """Statements whose value gets no name."""
 
 EXPRESSIONS = {
-    **{name: f"torch.{name}({{f}})" for name in UNARY},
+    **{name: f"torch.{name}({{n}})" for name in UNARY},
     **BINARY,
+    **CHOICES,
     **CASTS,
     **VIEWS,
     **REDUCTIONS,
     **SCANS,
     **INDEXING,
     **SCATTERS,
+    **CREATION,
     **SHAPING,
     **{name: f"F.{name}({{f}})" for name in FUNCTIONAL},
     **SIZES_READ,
@@ -425,12 +436,16 @@ EXPRESSIONS = {
 """Expressions whose value gets a name."""
 
 FAMILIES = {
-    "pointwise": (*UNARY, *BINARY, *CASTS, *FUNCTIONAL),
+    "pointwise": (*UNARY, *FUNCTIONAL),
+    "arithmetic": tuple(BINARY),
+    "choices": tuple(CHOICES),
+    "casts": tuple(CASTS),
     "views": tuple(VIEWS),
     "reductions": tuple(REDUCTIONS),
     "scans": tuple(SCANS),
     "indexing": tuple(INDEXING),
     "scatters": tuple(SCATTERS),
+    "creation": tuple(CREATION),
     "shaping": tuple(SHAPING),
     "mutations": tuple(WRITES),
     "sizes": (*SIZES_READ, *BRANCHES, *SIZE_STATEMENTS),

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from verify.strategies.tensors import TensorSpec
+from verify.strategies.tensors import TensorSpec, built
 
 from .operations import DRAWN_AT_RANDOM
 from .prelude import prelude
@@ -30,7 +30,8 @@ class Program:
         objects: Parameters after the tensors -> expression that builds a fresh one: a
             module with its parameters, a list, a dict. ``CALL`` in it stands for the
             number of the call.
-        others: Tensors of further calls of the same compiled function, of other sizes.
+        others: Tensors of further calls of the same compiled function: of other sizes,
+            or lying in one another's storage where those of the first do not.
         gradients: Whether gradients of the results are compared too.
     """
 
@@ -75,7 +76,7 @@ class Program:
             call: Number of the call, 0 for the first.
         """
         specs = self.inputs if call == 0 else self.others[call - 1]
-        made: list[Any] = [spec.build(device) for spec in specs.values()]
+        made: list[Any] = [*built(specs, device).values()]
         room = _room(self.source)
         for text in self.objects.values():
             value = eval(text.replace("CALL", str(call)), room)

@@ -198,10 +198,10 @@ BESIDE: dict[str, Callable[[torch.Tensor, torch.Tensor], bool]] = {
 PLAIN: dict[str, st.SearchStrategy[Any]] = {
     "k": st.integers(1, 3),
     "o": st.integers(-3, 3),
-    "c": st.sampled_from([1.0, 0.5, 2.0, -1.5, 0.0, 1e-3, 3.14159, 300.0]),
+    "c": st.sampled_from([1.0, 0.5, 2.0, -1.5, 0.0, 0.1, 0.3, 1e-3, 3.14159, 300.0]),
     "p": st.sampled_from([2, 0.5, 3, -1, 0]),
     "ci": st.sampled_from([1, 2, 0, 3, -1, 7, 250]),
-    "large": st.sampled_from([2**30 + 1, 2**31, 2**33 + 5]),
+    "large": st.sampled_from([2**30 + 1, 3 * 2**29, 2**31, 2**33 + 5]),
     "shift": st.integers(0, 7),
     "bool": st.booleans(),
     "dtype": st.sampled_from([f"torch.{name}" for name in TYPES]),

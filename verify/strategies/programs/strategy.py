@@ -4,7 +4,7 @@ import contextlib
 import re
 import warnings
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +12,14 @@ import torch
 from hypothesis import strategies as st
 
 from verify.oracle.outcome import outcome, seed_generators
-from verify.strategies.tensors import CONTENTS, DTYPES, TensorSpec, contiguous, tensors
+from verify.strategies.tensors import (
+    CONTENTS,
+    DTYPES,
+    TensorSpec,
+    built,
+    contiguous,
+    tensors,
+)
 
 from .operations import CONSTANT_WRITES, EXPRESSIONS, FAMILIES, STATEMENTS
 from .prelude import prelude
@@ -95,13 +102,18 @@ def programs(
                 max_elements=max_elements,
             )
         )
+        if specs and not wants and draw(st.sampled_from([False, False, False, True])):
+            base = draw(
+                st.sampled_from([n for n, one in specs.items() if not one.base])
+            )
+            spec = replace(spec, base=base, dtype=specs[base].dtype)
         specs[f"x{number}"] = spec
     if wants:
         specs = {
             name: replace(spec, requires_grad=spec.dtype.is_floating_point)
             for name, spec in specs.items()
         }
-    scope = Scope({name: spec.build() for name, spec in specs.items()})
+    scope = Scope(built(specs))
     lines: list[str] = []
     operations: list[str] = []
     for _ in range(draw(st.integers(1, max_operations))):
@@ -126,7 +138,10 @@ def programs(
     if wants:
         program = _with_gradients(program)
     if max_calls > 1 and draw(flag):
-        program = _called_again(draw, program, max_calls)
+        if any(spec.base for spec in specs.values()) and draw(flag):
+            program = _first_apart(program)
+        else:
+            program = _called_again(draw, program, max_calls)
     return program
 
 
@@ -139,6 +154,13 @@ def unread(names: Collection[str], lines: Collection[str]) -> list[str]:
     """
     words = Counter(word for line in lines for word in re.findall(r"\bv\d+\b", line))
     return [name for name in names if words[name] == 1]
+
+
+def _first_apart(program: Program) -> Program:
+    """Put a call before, of tensors in storages of their own, if eager mode runs it."""
+    apart = {name: replace(spec, base="") for name, spec in program.inputs.items()}
+    first = replace(program, inputs=apart, others=(program.inputs,))
+    return first if runs(first) else program
 
 
 def _with_gradients(program: Program) -> Program:
@@ -202,11 +224,12 @@ def _statement(
     if text is not None:
         target = None if name in STATEMENTS else f"v{number}"
         writes = name in STATEMENTS and name not in CONSTANT_WRITES
-        if writes and any(
-            overlaps(value)
+        named = [
+            value
             for other, value in scope.values.items()
             if re.search(rf"\b{other}\b", text)
-        ):
+        ]
+        if writes and (any(map(overlaps, named)) or lie_within(named)):
             scope.objects = before
             return None
         if _executed(text, scope, target, gradients):
@@ -229,6 +252,26 @@ def overlaps(value: torch.Tensor) -> bool:
                 return True
             reach += (extent - 1) * step
     return False
+
+
+def lie_within(values: Sequence[torch.Tensor]) -> bool:
+    """Return whether one tensor lies within another with gaps, in one storage.
+
+    What a write into one of them leaves depends on the order of its elements. Eager
+    mode refuses that for contiguous tensors, and for others it does not look.
+
+    Example:
+        >>> memory = torch.ones(8)
+        >>> lie_within([memory[::2], memory[:4]]), lie_within([memory, memory])
+        (True, False)
+    """
+    by_storage: dict[int, list[torch.Tensor]] = {}
+    for value in values:
+        by_storage.setdefault(value.untyped_storage().data_ptr(), []).append(value)
+    return any(
+        len(group) > 1 and not all(value.is_contiguous() for value in group)
+        for group in by_storage.values()
+    )
 
 
 def _executed(text: str, scope: Scope, target: str | None, gradients: bool) -> bool:

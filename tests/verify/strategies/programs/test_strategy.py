@@ -12,13 +12,23 @@ from verify.oracle.outcome import outcome
 from verify.oracle.rounding import eager, expected
 from verify.strategies.programs import FAMILIES, Program, programs
 from verify.strategies.programs.operations import CONSTANT_WRITES
-from verify.strategies.programs.strategy import overlaps, resized, runs, unread
+from verify.strategies.programs.strategy import (
+    lie_within,
+    overlaps,
+    resized,
+    runs,
+    unread,
+)
 from verify.strategies.tensors import TensorSpec
 
 QUICK = settings(
     max_examples=15,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+
+UNSHRUNK = settings(
+    max_examples=2000, deadline=None, database=None, phases=[Phase.generate]
 )
 
 
@@ -137,3 +147,25 @@ def test_what_overlaps_itself_is_written_with_constants_only(program: Program) -
     x0 = program.build()[0]
     if overlaps(x0) and program.lines[0].startswith("x0"):
         assert program.operations[0] in CONSTANT_WRITES
+
+
+def test_inputs_that_lie_in_one_storage_are_drawn_also_in_a_later_call_alone() -> None:
+    some = find(
+        programs(families=("mutations",), gradients=False),
+        lambda program: (
+            program.calls == 2 and bool(program.others[0]["x1"].base)
+            if "x1" in program.inputs
+            else False
+        ),
+        settings=UNSHRUNK,
+    )
+    x0, x1 = some.build(call=1)[:2]
+    assert x0.untyped_storage().data_ptr() == x1.untyped_storage().data_ptr()
+    assert all(runs(some, call) for call in range(2))
+
+
+def test_a_tensor_within_another_one_with_gaps_is_told() -> None:
+    memory = torch.ones(8)
+    assert lie_within([memory[::2], memory])
+    assert not lie_within([memory[1:], memory[:-1]])
+    assert not lie_within([memory[::2], torch.ones(4)])
