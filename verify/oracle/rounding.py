@@ -361,6 +361,8 @@ def expected(
         if isinstance(value, torch.Tensor) and free is None:
             bound, free = _spread(value, [run[number] for run in moved])
             free = _or_overflows(value, other[number][1], free)
+            if bound is None and _has_other_zeros(value, other[number][1]):
+                bound = torch.zeros(value.shape, dtype=torch.float64)
             apart = differ(value, lanes[number][1])
             if bool(apart.any()):
                 free = apart if free is None else apart | free
@@ -421,6 +423,15 @@ def _or_overflows(
     if not bool(differ.any()):
         return free
     return differ if free is None else differ | free
+
+
+def _has_other_zeros(value: torch.Tensor, other: torch.Tensor) -> bool:
+    """Return whether two ways to compute give zeros of different signs."""
+    if not value.dtype.is_floating_point:
+        return False
+    other = other.detach()
+    zeros = (value == 0) & (other == 0)
+    return bool((zeros & (value.signbit() != other.signbit())).any())
 
 
 def _spread(

@@ -135,6 +135,26 @@ def test_either_order_of_a_product_and_a_quotient_is_within_the_bound() -> None:
     assert compare(wanted, [other * (1 + 1e-2), x]) is not None
 
 
+def test_zeros_of_a_gradient_have_the_sign_of_either_formula() -> None:
+    def program(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        weight = torch.arange(-1.0, 1.5, 0.5, dtype=torch.float64)
+        return (torch.nn.functional.layer_norm(x, (5,), weight).sign(),)
+
+    def build() -> list[torch.Tensor]:
+        x = torch.tensor([1.0, -4, 0, 2, 2], dtype=torch.float64)
+        return [x.requires_grad_()]
+
+    wanted = expected(program, build, gradients=True)
+    gradient = wanted.values[-1]
+    assert bool((gradient == 0).all())
+    found = [*wanted.values[:-1], -gradient]
+    assert compare(wanted, found) is None
+    found[-1] = gradient + 1e-300
+    assert compare(wanted, found) is not None
+    plain = expected(lambda x: (x * 0,), build)
+    assert compare(plain, [-plain.values[0], plain.values[1]]) is not None
+
+
 def test_a_mean_that_overflows_on_the_way_is_left_open() -> None:
     largest = torch.finfo(torch.float64).max
 

@@ -21,6 +21,11 @@ def test_watched_arrays_are_filled_with_garbage_and_may_be_written() -> None:
     assert watched.make((0, 4), (4, 1), torch.int64).numel() == 0
 
 
+def test_watched_arrays_are_no_views_that_autograd_guards() -> None:
+    made = Watched().make((3, 5), (5, 1), torch.float32)
+    assert not made._is_view()
+
+
 def test_a_write_behind_the_end_is_seen() -> None:
     watched = Watched()
     made = watched.make((5,), (1,), torch.int16)
