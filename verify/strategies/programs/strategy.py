@@ -113,12 +113,15 @@ def programs(
             name: replace(spec, requires_grad=spec.dtype.is_floating_point)
             for name, spec in specs.items()
         }
+    chosen = list(families)
+    if "mutations" in chosen and any(spec.base for spec in specs.values()):
+        chosen += ["mutations"] * (len(chosen) // 2)  # else it hardly matters
     scope = Scope(built(specs))
     lines: list[str] = []
     operations: list[str] = []
     for _ in range(draw(st.integers(1, max_operations))):
         for _ in range(_ATTEMPTS):
-            family = draw(st.sampled_from(list(families)))
+            family = draw(st.sampled_from(chosen))
             names = scope.fitting(FAMILIES[family], NEEDED)
             if not names:
                 continue
@@ -137,11 +140,10 @@ def programs(
     program = Program(specs, tuple(lines), returns, tuple(operations), scope.objects)
     if wants:
         program = _with_gradients(program)
-    if max_calls > 1 and draw(flag):
-        if any(spec.base for spec in specs.values()) and draw(flag):
-            program = _first_apart(program)
-        else:
-            program = _called_again(draw, program, max_calls)
+    if max_calls > 1 and any(spec.base for spec in specs.values()) and draw(flag):
+        program = _first_apart(program)
+    elif max_calls > 1 and draw(flag):
+        program = _called_again(draw, program, max_calls)
     return program
 
 
