@@ -253,9 +253,10 @@ def main() -> int:
     if chosen.layers is None:
         traffic._DEPTH.clear()
     facts: dict[str, Any] = {"versions": {}, "models": {}}
+    if chosen.json and chosen.json.exists():
+        facts = json.loads(chosen.json.read_text())
     for package in ("torch", "triton", "transformers", "timm"):
         facts["versions"][package] = importlib.metadata.version(package)
-    ratios = []
     for name in (name for name in models.NAMES if chosen.only in name):
         row: dict[str, float] = {}
         started = time.monotonic()
@@ -266,10 +267,12 @@ def main() -> int:
                 print(name, way)
                 show(ledger)
         if {"inductor", "tilewright"} <= set(chosen.ways):
-            ratios.append(row["tilewright_peak_mb"] / row["inductor_peak_mb"])
-            row["over_inductor"] = round(ratios[-1], 4)
+            ratio = row["tilewright_peak_mb"] / row["inductor_peak_mb"]
+            row["over_inductor"] = round(ratio, 4)
         print(f"{name:14} {row} {time.monotonic() - started:.0f} s", flush=True)
         facts["models"][name] = row
+        rows = facts["models"].values()
+        ratios = [row["over_inductor"] for row in rows if "over_inductor" in row]
         if ratios:
             mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
             facts["over_inductor"] = round(mean, 4)
