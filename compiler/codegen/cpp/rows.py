@@ -163,7 +163,8 @@ def _stage(writer: Writer, group: list[PlainStage], kept: _Kept) -> None:
     else:
         writer.store(stage)
     for item in group:
-        kept.done(item)
+        if not isinstance(stage, Prefix):  # which goes by blocks, and keeps nothing
+            kept.done(item)
         if isinstance(item, FlatStore):
             body.forget(item.buffer)
 

@@ -81,8 +81,8 @@ def is_inner(stage: PlainStage) -> bool:
 def kept_values(nest: Nest) -> list[Expression]:
     """Return the values of inner points that are worth keeping from stage to stage.
 
-    They are used by two stages or more, cost something to compute, and fit; buffers
-    that they load are not stored to by the kernel.
+    They are used by two stages or more, scans apart, cost something to compute, and
+    fit; buffers that they load are not stored to by the kernel.
     """
     total = constant_value(product(axis.extent for axis in nest.inner))
     if total is None or total == 0:
@@ -90,7 +90,9 @@ def kept_values(nest: Nest) -> list[Expression]:
     digits = {id(axis.digit) for axis in nest.inner}
     changed = {s.buffer for s in nest.stages if isinstance(s, FlatStore)}
     everywhere = [
-        {id(n): n for n in nodes(*stage_roots(s))} for s in nest.stages if is_inner(s)
+        {id(n): n for n in nodes(*stage_roots(s))}
+        for s in nest.stages
+        if is_inner(s) and not isinstance(s, Prefix)
     ]
     order = list(nodes(*(r for s in nest.stages for r in stage_roots(s))))
     moving: dict[int, bool] = {}

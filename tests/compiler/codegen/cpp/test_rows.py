@@ -59,3 +59,22 @@ def test_stores_at_the_same_points_share_a_loop(kernel: Any) -> None:
     scan = Prefix(("s",), "sum", store.value, ("float32",))
     groups = grouped([*nest.stages, scan, scan, store, store])
     assert [len(group) for group in groups] == [1, 1, 1, 4]
+
+
+@pytest.mark.parametrize("length", [5, 3000])
+def test_a_scan_keeps_nothing_for_later_stages(
+    length: int, same: Any, kernel: Any
+) -> None:
+    """The value is worth keeping, and first used by a scan, which goes by blocks."""
+    x = apply("truediv", load("x", (ROW, COL), "float32"), constant(3.0, "float32"))
+    value = cast(cast(x, "bfloat16"), "float32")
+    stages = [
+        Prefix(("p",), "maximum", value, ("float32",)),
+        Store("scanned", (ROW, COL), local("p", "float32"), inner=True),
+        Reduction(("s",), "sum", (apply("mul", value, value),), ("float32",)),
+        Store("o", (ROW, COL), apply("mul", value, local("s", "float32")), inner=True),
+    ]
+    tensors = {name: torch.zeros(4, length) for name in ("scanned", "o")}
+    tensors["x"] = torch.randn(4, length)
+    made = kernel(f"scanned_{length}", tensors, stages, {"i": 4}, {"j": length})
+    same([(made, tensors)], ulps=64, absolute=1e-6)
