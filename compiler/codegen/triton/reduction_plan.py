@@ -25,6 +25,7 @@ from .tile import (
     size_of,
     touched,
 )
+from .vectors import RARE
 
 PERSISTENT: Final = 16384
 """Largest row that a program holds in registers [elements]."""
@@ -33,9 +34,6 @@ _COLUMN_PERSISTENT: Final = 64
 
 _SECTOR_BYTES: Final = 32
 """The least that memory moves at once."""
-
-_RARE: Final = 1 / 8
-"""Part of a kernel's bytes up to which a direction of access does not count."""
 
 _LANE_ELEMENTS: Final = 32
 """Elements of a tile that a lane holds where rows share a program, about."""
@@ -144,7 +142,7 @@ def _rows_across(
     """
     last = kernel.outer[-1]
     along, across, whole = _directions(kernel, r, found, invariant)
-    if min(along, across) <= _RARE * whole:
+    if min(along, across) <= RARE * whole:
         return 1
     rows = _SECTOR_BYTES // min(a.width for a in found if _is_across(a, kernel, r))
     length = constant_value(r.extent)

@@ -22,8 +22,8 @@ _VECTOR_BYTES: Final = 16
 _WORSE: Final = 4
 """How much more lines a warp must touch at once to be worth a hint."""
 
-_RARE: Final = 1 / 8
-"""Part of a kernel's bytes up to which an access does not count."""
+RARE: Final = 1 / 8
+"""Part of a kernel's bytes up to which an access, or a direction, does not count."""
 
 
 def neighbours(plan: Plan) -> dict[str, int]:
@@ -51,7 +51,7 @@ def neighbours(plan: Plan) -> dict[str, int]:
         moved = [
             _moved(access, axis)
             for access in along
-            if touched(access, axes) > _RARE * whole
+            if touched(access, axes) > RARE * whole
         ]
         if moved and _WORSE * max(moved) <= max(_planned(a, axis) for a in along):
             groups[axis.name] = max(moved)
