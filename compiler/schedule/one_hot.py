@@ -49,7 +49,8 @@ def one_hot(node: Reduce) -> Map | None:
         whole = apply("bitwise_and", whole, part)
     result = apply("where", whole, chosen, other)
     if type_class(value.dtype) == "float":
-        result = apply("add", other, result)  # a sum starts from 0: -0 becomes 0
+        # a sum starts from 0: -0 becomes 0
+        result = apply("add", constant(0.0, value.dtype), result)
     return Map(node.buffers[0], node.axes, result)
 
 

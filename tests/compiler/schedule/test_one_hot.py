@@ -60,6 +60,14 @@ def test_the_sum_is_its_one_term(condition: Expression) -> None:
     assert not torch.signbit(found[5])
 
 
+def test_zeros_of_the_other_sign_sum_to_zero() -> None:
+    node = total(apply("where", HERE, WEIGHT, constant(-0.0, FLOAT)))
+    made = one_hot(node)
+    assert isinstance(made, Map)
+    for found in (results(node), results(made)):
+        assert found[5] == 0 and not torch.signbit(found[2:]).any()
+
+
 COLUMN_VALUE = load("values", (COLUMN,), FLOAT)
 
 
