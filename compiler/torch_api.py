@@ -21,6 +21,7 @@ from torch._guards import TracingContext, detect_fake_mode
 from torch._ops import HigherOrderOperator, OpOverload
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.fx.experimental import symbolic_shapes
+from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils import _pytree as pytree
 from torch.utils._sympy import functions as sizes
 
@@ -681,11 +682,27 @@ def storage_key(tensor: torch.Tensor) -> int:
     return key
 
 
-def storage_users(tensor: torch.Tensor) -> int:
-    """Return how many tensors and storages hold a tensor's memory, itself included."""
-    storage = tensor.untyped_storage()
+def users_of(storage: torch.UntypedStorage) -> int:
+    """Return how many tensors and storages hold a storage's memory."""
     found: int = torch._C._storage_Use_Count(storage._cdata)
     return found
+
+
+def gone(storage: torch.UntypedStorage) -> Callable[[], bool]:
+    """Return what says whether nobody holds a storage any more, holding it not."""
+    reference: Any = StorageWeakRef(storage)
+    expired: Callable[[], bool] = reference.expired
+    return expired
+
+
+@contextmanager
+def fresh_workspaces() -> Iterator[None]:
+    """Let products on a GPU allocate their workspaces anew within, and after."""
+    torch._C._cuda_clearCublasWorkspaces()
+    try:
+        yield
+    finally:
+        torch._C._cuda_clearCublasWorkspaces()
 
 
 def exported_graph(

@@ -102,7 +102,10 @@ def compile_graph(
         except Exception as error:
             report_fallback(error, options, name)
             trace.facts["error"] = f"{type(error).__name__}: {error}"
-    run = _eagerly(graph) if product is None else _checked(product, graph, options)
+    if product is None:
+        run = _eagerly(graph)
+    else:
+        run = _checked(product, graph, options, name)
     trace.end()
     return _with(run, constants, product)
 
@@ -215,9 +218,14 @@ def _eagerly(graph: fx.GraphModule) -> Compiled:
     return run
 
 
-def _checked(product: Product, graph: fx.GraphModule, options: Options) -> Compiled:
+def _checked(
+    product: Product, graph: fx.GraphModule, options: Options, name: str
+) -> Compiled:
     """Return the wrapper; its first call looks whether the inputs are as promised."""
-    run = recording(product.wrapper.run, product.schedule, options)
+    shown = graph.meta.get("saved", 0)
+    run = recording(
+        product.wrapper.run, product.schedule, options, name=name, shown=shown
+    )
     expected = product.schedule.inputs
     plain = as_captured(graph)
     checked = False

@@ -49,10 +49,42 @@ def written_inputs(schedule: Schedule) -> tuple[int, ...]:
     )
 
 
-def recording(run: Run, schedule: Schedule, options: Options) -> Run:
-    """Return the function, recorded as CUDA graphs where the options ask for it."""
+def fixed_sizes(schedule: Schedule) -> bool:
+    """Return whether all calls have inputs of the same shapes and strides."""
+    return all(
+        isinstance(value, Buffer)
+        and value.strides is not None
+        and all(extent.op == "constant" for extent in (*value.shape, *value.strides))
+        for value in schedule.inputs
+    )
+
+
+def recording(
+    run: Run,
+    schedule: Schedule,
+    options: Options,
+    *,
+    name: str = "graph",
+    shown: int = 0,
+) -> Run:
+    """Return the function, recorded as CUDA graphs where the options ask for it.
+
+    Args:
+        run: What runs the schedule.
+        schedule: Steps.
+        options: What the user asked for.
+        name: For the warning where it cannot be recorded.
+        shown: Number of results, the first ones, that the caller gets where the others
+            are kept for a backward pass.
+    """
     if not options.graphs or recordable(schedule):
         return run
     from compiler.runtime.graphs import GraphedCall
 
-    return GraphedCall(run, written=written_inputs(schedule))
+    return GraphedCall(
+        run,
+        written=written_inputs(schedule),
+        shown=shown,
+        fixed_sizes=fixed_sizes(schedule),
+        name=name,
+    )

@@ -1,39 +1,136 @@
 """CUDA graphs' rules, with a recorder that repeats the work on a CPU."""
 
-from collections.abc import Callable
+import ctypes
+import gc
 from typing import Any
 
 import pytest
 import torch
+from torch.multiprocessing.reductions import StorageWeakRef
 
-from compiler.runtime.graphs import MOST, GraphedCall
+from compiler.errors import FallbackWarning
+from compiler.runtime.graphs import MOST, GraphedCall, Run
+
+
+def at_address(tensor: torch.Tensor) -> torch.Tensor:
+    """Return a tensor of the same elements that does not hold their memory."""
+    storage = tensor.untyped_storage()
+    if not storage.nbytes():
+        return torch.empty_like(tensor)
+    memory = (ctypes.c_char * storage.nbytes()).from_address(storage.data_ptr())
+    flat = torch.frombuffer(memory, dtype=tensor.dtype)
+    return flat.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())
 
 
 class Recorder:
-    """Stands for a CUDA graph: replays write into the memory of the recording."""
+    """Stands for a CUDA graph: replays read and write addresses, of the recording.
+
+    A recording leaves inputs as they were. A replay destroys the results of all later
+    recordings in its pool, as if its temporaries lay there.
+    """
 
     def __init__(self) -> None:
         self.recorded = self.replayed = 0
+        self.pools: list[list[list[Any]]] = []
 
-    def __call__(
-        self, work: Callable[[], tuple[Any, ...]]
-    ) -> tuple[Any, Callable[[], None]]:
+    def __call__(self, run: Run, args: list[Any], pool: Any) -> Any:
         self.recorded += 1
-        results = work()
-        addresses = [r.untyped_storage() for r in results]
+        tensors = [arg for arg in args if isinstance(arg, torch.Tensor)]
+        before = [tensor.untyped_storage().clone() for tensor in tensors]
+        inputs = [at_address(a) if isinstance(a, torch.Tensor) else a for a in args]
+        results = run(list(args))
+        for tensor, content in zip(tensors, before, strict=True):
+            tensor.untyped_storage().copy_(content)
+        homes = {tensor.untyped_storage().data_ptr() for tensor in tensors}
+        kept = [
+            r.untyped_storage()
+            if isinstance(r, torch.Tensor)
+            and r.untyped_storage().data_ptr() not in homes
+            else None
+            for r in results
+        ]
+        if pool is None:
+            pool = len(self.pools)
+            self.pools.append([])
+        self.pools[pool].append([StorageWeakRef(s) for s in kept if s])
+        later, number = self.pools[pool], len(self.pools[pool])
 
         def replay() -> None:
             self.replayed += 1
-            for kept, fresh in zip(addresses, work(), strict=True):
-                kept.copy_(fresh.untyped_storage())
+            for weak in [weak for lease in later[number:] for weak in lease]:
+                if not weak.expired():
+                    storage: Any = torch.UntypedStorage._new_with_weak_ptr(weak.cdata)
+                    storage.fill_(255)
+            for place, fresh in zip(kept, run(list(inputs)), strict=True):
+                if place is not None:
+                    place.copy_(fresh.untyped_storage())
 
-        return results, replay
+        return results, replay, pool
 
 
 def doubled(args: list[Any]) -> tuple[Any, ...]:
     x, weight = args
     args.clear()
     return (x * weight,)
+
+
+class Pair:
+    """A forward pass that keeps x, w, and the square of x; and its backward pass."""
+
+    def __init__(self, *, refuse: bool = False, donated: bool = True) -> None:
+        self.recorder, self.size, self.runs = Recorder(), 64, 0
+        self.weight = torch.tensor(3.0)
+
+        def forward(args: list[Any]) -> tuple[Any, ...]:
+            self.runs += 1
+            x, weight = args
+            args.clear()
+            square = x * x
+            return (square * weight).sum(), x, weight, square
+
+        def backward(args: list[Any]) -> tuple[Any, ...]:
+            self.runs += 1
+            tangent, x, weight, square = args
+            args.clear()
+            gradient = (square * tangent).sum()
+            result = 2 * x * weight * tangent
+            if donated:  # what was kept is written over
+                result = square.copy_(result)
+            return result, gradient, tangent
+
+        def refused(run: Run, args: list[Any], pool: Any) -> Any:
+            raise RuntimeError("operation not permitted when stream is capturing")
+
+        record = refused if refuse else self.recorder
+        self.forward = GraphedCall(forward, shown=1, record=record)
+        self.backward = GraphedCall(backward, written=(3,), record=self.recorder)
+        self.junk: list[torch.Tensor] = []
+
+    def begin(self, number: float) -> tuple[torch.Tensor, list[torch.Tensor]]:
+        self.junk.append(torch.empty(self.size + 1))  # so that x lies elsewhere
+        x = torch.full((self.size,), float(number))
+        loss, *saved = self.forward([x, self.weight])
+        assert loss.item() == self.size * 3 * number**2
+        return loss, saved
+
+    def end(self, number: float, saved: list[torch.Tensor]) -> tuple[Any, ...]:
+        tangent = torch.tensor(0.5)
+        self.junk.append(torch.empty(1))
+        args = [tangent, *saved]
+        saved.clear()
+        del tangent
+        gradients = self.backward(args)
+        self.check(number, gradients)
+        return gradients
+
+    def check(self, number: float, gradients: Any) -> None:
+        assert gradients[0].tolist() == [3.0 * number] * self.size
+        assert gradients[1].item() == self.size * number**2 / 2
+        assert gradients[2].item() == 0.5
+
+    def copies(self) -> set[int]:
+        """Numbers of what the backward pass's recordings copy."""
+        return {n for r in self.backward.recordings for n in r.copied}
 
 
 def test_the_second_call_records_and_moving_inputs_are_copied() -> None:
@@ -69,6 +166,22 @@ def test_a_static_input_that_moves_is_recorded_anew() -> None:
     assert recorder.recorded == 2
 
 
+def test_inputs_that_keep_moving_are_said_to() -> None:
+    def total(args: list[Any]) -> tuple[Any, ...]:
+        found = torch.stack(args).sum(0)
+        args.clear()
+        return (found,)
+
+    call = GraphedCall(total, name="forward", record=Recorder())
+    inputs = [torch.ones(2) for _ in range(20)]
+    call(list(inputs)), call(list(inputs))
+    with pytest.warns(FallbackWarning, match=r"forward .* slower, .* keep moving") as w:
+        for number in range(20):
+            inputs[number] = torch.ones(2)
+            assert call(list(inputs))[0].tolist() == [20.0] * 2
+    assert len(w) == 1 and call.reason and not call.recordings
+
+
 def test_what_is_written_reaches_an_input_that_was_copied() -> None:
     def add_one(args: list[Any]) -> tuple[Any, ...]:
         args[0].add_(1)
@@ -84,6 +197,38 @@ def test_what_is_written_reaches_an_input_that_was_copied() -> None:
     assert recorder.recorded == 1 and recorder.replayed == 3
 
 
+def test_what_is_written_stays_in_an_input_that_does_not_move() -> None:
+    def add_one(args: list[Any]) -> tuple[Any, ...]:
+        args[0].add_(1)
+        state = args[0]
+        args.clear()
+        return state, state[1:]
+
+    recorder, state = Recorder(), torch.zeros(3)
+    call = GraphedCall(add_one, written=[0], record=recorder)
+    for number in range(5):
+        same, view = call([state])
+        assert (
+            state.tolist() == [number + 1.0] * 3 and view.tolist() == state.tolist()[1:]
+        )
+        assert same.data_ptr() == state.data_ptr()
+        assert view.data_ptr() == state[1:].data_ptr()
+    assert recorder.recorded == 1 and recorder.replayed == 4
+
+
+@pytest.mark.parametrize("windows", [False, True])
+def test_inputs_whose_elements_share_memory_may_move(windows: bool) -> None:
+    recorder, weight = Recorder(), torch.tensor(2.0)
+    call = GraphedCall(doubled, record=recorder)
+    keep = []
+    for number in range(5):
+        x = torch.arange(6.0) + number
+        keep.append(x)
+        shown = x.unfold(0, 3, 1) if windows else x[:, None].expand(6, 3)
+        assert torch.equal(call([shown, weight])[0], shown * 2)
+    assert recorder.recorded == 1 and not call.reason
+
+
 def test_shapes_have_recordings_of_their_own() -> None:
     recorder, weight = Recorder(), torch.tensor(2.0)
     call = GraphedCall(doubled, record=recorder)
@@ -92,14 +237,191 @@ def test_shapes_have_recordings_of_their_own() -> None:
     assert recorder.recorded == 2
 
 
-def test_work_that_cannot_be_recorded_runs_as_before() -> None:
-    def refuse(work: Callable[[], Any]) -> Any:
+def test_work_that_cannot_be_recorded_runs_as_before_with_one_warning() -> None:
+    def refuse(run: Run, args: list[Any], pool: Any) -> Any:
         raise RuntimeError("operation not permitted when stream is capturing")
 
     call = GraphedCall(doubled, record=refuse)
-    for _ in range(3):
-        assert call([torch.ones(2), torch.tensor(5.0)])[0].tolist() == [5.0] * 2
-    assert "not permitted" in call.reason
+    with pytest.warns(FallbackWarning, match=r"slower, because .* not permitted") as w:
+        for _ in range(4):
+            assert call([torch.ones(2), torch.tensor(5.0)])[0].tolist() == [5.0] * 2
+    assert "not permitted" in call.reason and len(w) == 1
+
+
+# a forward pass and its backward pass
+
+
+def test_a_backward_pass_reads_what_was_kept_where_it_lies() -> None:
+    pair = Pair()
+    loss = gradients = None
+    for number in range(12):
+        gradients = None  # as zero_grad does; the loss is held
+        loss, saved = pair.begin(number)
+        gradients = pair.end(number, saved)
+    assert loss is not None and gradients is not None
+    assert len(pair.forward.recordings) == len(pair.backward.recordings) == 1
+    assert pair.copies() <= {0}  # the loss's gradient
+    assert pair.recorder.recorded <= 4
+    assert pair.recorder.replayed == 22  # all but the first of each
+    (forward,), (backward,) = pair.forward.recordings, pair.backward.recordings
+    assert forward.pool is backward.pool
+
+
+def test_several_forward_passes_before_their_backward_passes() -> None:
+    pair = Pair()
+    for number in range(0, 16, 2):
+        _, first = pair.begin(number)
+        _, second = pair.begin(number + 1)
+        pair.end(number + 1, second)
+        pair.end(number, first)
+        runs = pair.runs
+    before = pair.recorder.recorded
+    for number in range(4):
+        saved = [pair.begin(number + n)[1] for n in range(2)]
+        for n in range(2):
+            pair.end(number + n, saved[n])
+    assert pair.recorder.recorded == before and pair.copies() <= {0}
+    assert pair.runs == runs + 16  # replays alone, which this recorder runs
+    assert len(pair.forward.recordings) == 2
+
+
+@pytest.mark.parametrize("donated", [False, True])
+def test_gradients_held_while_the_forward_pass_runs_never_change(donated: bool) -> None:
+    pair = Pair(donated=donated)
+    gradients: Any = None
+    for number in range(10):
+        _, saved = pair.begin(number)
+        if gradients is not None:
+            pair.check(number - 1, gradients)
+        gradients = None
+        gradients = pair.end(number, saved)
+    pools = {recording.pool for recording in pair.forward.recordings}
+    if donated:  # gradients lie in memory of the forward pass, which is used in turns
+        assert len(pools) == 2
+    else:  # one step without a graph, then the backward pass has a pool of its own
+        assert len(pools) == 1
+        assert not pools & {recording.pool for recording in pair.backward.recordings}
+    assert pair.recorder.replayed == (18 if donated else 16)
+
+
+@pytest.mark.parametrize("donated", [False, True])
+def test_gradients_that_are_kept_for_good_never_change(donated: bool) -> None:
+    pair = Pair(donated=donated)
+    held: list[tuple[float, Any]] = []
+    for number in range(12):
+        _, saved = pair.begin(number)
+        held.append((number, pair.end(number, saved)))
+        for before, gradients in held:
+            pair.check(before, gradients)
+    held.clear()
+    before = pair.recorder.recorded
+    for number in range(4):
+        pair.end(number, pair.begin(number)[1])
+    assert pair.recorder.recorded <= before + 1
+
+
+@pytest.mark.parametrize("donated", [False, True])
+def test_gradients_are_accumulated_over_calls(donated: bool) -> None:
+    pair = Pair(donated=donated)
+    for _ in range(6):
+        total: Any = None
+        for number in range(4):
+            _, saved = pair.begin(number)
+            gradient = pair.end(number, saved)[0]
+            total = gradient if total is None else total.add_(gradient)
+            del gradient
+        assert total.tolist() == [18.0] * pair.size
+        before = pair.recorder.recorded
+    assert pair.recorder.recorded == before and pair.copies() <= {0}
+
+
+def test_a_backward_pass_runs_twice() -> None:
+    recorder, weight = Recorder(), torch.tensor(2.0)
+    forward = GraphedCall(doubled, record=recorder)
+    backward = GraphedCall(doubled, record=recorder)
+    for number in range(8):
+        (kept,) = forward([torch.full((4,), float(number)), weight])
+        (first,) = backward([kept, weight])
+        (second,) = backward([kept, weight])
+        assert first.tolist() == second.tolist() == [4.0 * number] * 4
+    assert not any(0 in r.copied for r in backward.recordings)
+
+
+def test_a_forward_recording_that_is_dropped_leaves_its_results() -> None:
+    pair = Pair()
+    for number in range(4):
+        pair.end(number, pair.begin(number)[1])
+    _, saved = pair.begin(4)
+    weights = [pair.weight, torch.tensor(3.0)]
+    pair.weight = weights[1]
+    _, other = pair.begin(5)  # the weight moved: the recording of `saved` goes
+    gc.collect()
+    pair.end(5, other)
+    pair.end(4, saved)
+    before = pair.recorder.replayed
+    for number in range(6):
+        pair.end(number, pair.begin(number)[1])
+    assert pair.recorder.replayed >= before + 11 and not pair.backward.reason
+    assert not pair.copies() & {1, 3}
+
+
+def test_a_backward_pass_goes_on_after_the_forward_pass_gave_up() -> None:
+    pair = Pair(refuse=True)
+    with pytest.warns(FallbackWarning, match="slower"):
+        for number in range(6):
+            pair.end(number, pair.begin(number)[1])
+    assert pair.forward.reason and not pair.backward.reason
+    assert pair.backward.replays
+
+
+def test_evaluation_between_steps() -> None:
+    pair, weight = Pair(), torch.tensor(2.0)
+    evaluate = GraphedCall(doubled, record=pair.recorder)
+    scores = []
+    for number in range(8):
+        pair.end(number, pair.begin(number)[1])
+        scores.append(evaluate([torch.full((4,), float(number)), weight])[0])
+        pair.begin(number)  # without a backward pass
+        for before, score in enumerate(scores):
+            assert score.tolist() == [2.0 * before] * 4
+    assert len(pair.forward.recordings) == len(pair.backward.recordings) == 1
+
+
+def test_a_loop_through_one_function_needs_few_recordings() -> None:
+    recorder, weight = Recorder(), torch.tensor(0.5)
+    call = GraphedCall(doubled, record=recorder)
+    state = torch.full((4,), 2.0**20)
+    for number in range(20):
+        (state,) = call([state, weight])
+        assert state.tolist() == [2.0 ** (19 - number)] * 4
+    assert recorder.recorded <= 5 and recorder.replayed >= 15
+
+
+def test_a_loop_through_two_functions_needs_few_recordings() -> None:
+    recorder, weight = Recorder(), torch.tensor(0.5)
+    calls = [GraphedCall(doubled, record=recorder) for _ in range(2)]
+    state = torch.full((4,), 2.0**20)
+    for number in range(40):
+        (state,) = calls[number % 2]([state, weight])
+        assert state.tolist() == [2.0 ** (19 - number)] * 4
+    assert recorder.recorded <= 10 and recorder.replayed >= 30
+
+
+def test_an_input_that_lies_in_a_recording_now_and_then() -> None:
+    recorder, weight = Recorder(), torch.tensor(2.0)
+    first = GraphedCall(doubled, record=recorder)
+    then = GraphedCall(doubled, record=recorder)
+    keep = []
+    for number in range(60):
+        x = torch.full((4,), float(number))
+        keep.append(x)
+        if number % 2:
+            (x,) = first([x, weight])
+        assert then([x, weight])[0].tolist() == [2.0 * x[0].item()] * 4
+    assert not then.reason and then.replays > 25
+
+
+# on a GPU
 
 
 @pytest.mark.gpu
@@ -110,4 +432,4 @@ def test_cuda_graphs_replay() -> None:
     for number in range(5):
         x = torch.full((4,), float(number), device="cuda")
         assert call([x, weight])[0].tolist() == [3.0 * number] * 4
-    assert not call.reason
+    assert not call.reason and call.replays == 4
