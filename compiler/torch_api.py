@@ -175,6 +175,24 @@ def _core_table() -> dict[Any, Callable[..., Any]]:
     return dict(core_aten_decompositions())
 
 
+def operators_over_lists() -> dict[str, OpOverload]:
+    """Return the ATen operators that do one thing to each tensor of a list.
+
+    Returns:
+        Name and overload, as in ``"add.List"``, -> the operator; without those that
+        write into their arguments.
+    """
+    prefix, found = "aten::_foreach_", dict[str, OpOverload]()
+    for qualified in torch._C._dispatch_get_all_op_names():
+        name = qualified.removeprefix(prefix)
+        packet, _, overload = name.partition(".")
+        if name == qualified or packet.endswith("_") or overload.endswith("out"):
+            continue
+        whole = getattr(torch.ops.aten, f"_foreach_{packet}")
+        found[name] = getattr(whole, overload or "default")
+    return found
+
+
 def decompositions_of(names: Sequence[Any]) -> dict[OpOverload, Callable[..., Any]]:
     """Return PyTorch's decompositions of some operators, those that it has."""
     found: dict[Any, Callable[..., Any]] = dict(get_decompositions(list(names)))

@@ -12,6 +12,7 @@ from compiler.torch_api import (
 )
 
 from .eager_strides import iterated
+from .foreach import foreach_decompositions
 from .softmax import log_softmax, softmax
 
 aten = torch.ops.aten
@@ -208,6 +209,7 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
     """
     table: dict[Any, Callable[..., Any]] = dict(core_decompositions())
     table.update(decompositions_of(_ADDED))
+    table.update(foreach_decompositions())
     table[aten.roll.default] = _rolled
     table[aten.log_sigmoid_forward.default] = _log_sigmoid
     table[aten.index_fill.int_Scalar] = _index_filled

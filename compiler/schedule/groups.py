@@ -204,17 +204,18 @@ class Graph:
             return None
         return self._joined(left, right, result, saved)
 
-    def join(self, left: Group, right: Group) -> bool:
+    def join(self, left: Group, right: Group, more: int = 1) -> bool:
         """Make one group of two independent ones, whatever that saves, if they can be.
 
         Args:
             left: Neither needs the other.
             right: The later one.
+            more: How many times the usual nodes, stages and arrays they may have.
         """
         assert left.nest is not None and right.nest is not None
-        if self._unwanted(left, right) is not None:
+        if self._unwanted(left, right, more) is not None:
             return False
-        result = merged(left.nest, right.nest, self.sizes, self.program.least)
+        result = merged(left.nest, right.nest, self.sizes, self.program.least, more)
         if isinstance(result, Refusal):
             return False
         self._joined(left, right, result, self._saved(left, right, result))
@@ -271,12 +272,13 @@ class Graph:
                 return True
         return False
 
-    def _unwanted(self, left: Group, right: Group) -> str | None:
+    def _unwanted(self, left: Group, right: Group, more: int = 1) -> str | None:
         assert left.nest is not None and right.nest is not None
-        if left.nest.members + right.nest.members > MOST_MEMBERS:
-            return f"more than {MOST_MEMBERS} nodes"
-        if len(left.reads | left.writes | right.reads | right.writes) > MOST_ARRAYS:
-            return f"more than {MOST_ARRAYS} arrays"
+        nodes, arrays = more * MOST_MEMBERS, more * MOST_ARRAYS
+        if left.nest.members + right.nest.members > nodes:
+            return f"more than {nodes} nodes"
+        if len(left.reads | left.writes | right.reads | right.writes) > arrays:
+            return f"more than {arrays} arrays"
         for mine, theirs in (
             (left.writes, right.reads | right.writes),
             (right.writes, left.reads),

@@ -30,6 +30,10 @@ TRIVIAL = 1
 AGAIN = 20
 """Instructions for an element that a reader may repeat, at most [instructions]."""
 
+ONCE = 100
+"""Instructions of a single number that each program on a GPU may repeat, at most
+[instructions]."""
+
 LARGEST = 240
 """Distinct nodes of an expression that is taken in."""
 
@@ -106,6 +110,7 @@ class Readers:
         self.spaces: list[int] = []
         self._nodes = program.nodes
         self._reduced: dict[str, int] = {}
+        self._sizes = {n: elements(b.shape) for n, b in program.buffers().items()}
         for position, node in enumerate(program.nodes):
             self.spaces.append(points(space_of(node)))
             if isinstance(node, (Reduce, Scan)):
@@ -132,6 +137,19 @@ class Readers:
             return False
         (place, _), *_ = self.sites[node.buffer.name]
         return isinstance(self._nodes[place], (Reduce, Scan))
+
+    def is_scalar(self, node: Map) -> bool:
+        """Return whether a map makes a number of numbers, on a GPU.
+
+        What reads it there computes it once for all elements of a program; a kernel for
+        it alone would take longer. One that ends a reduction comes for free.
+        """
+        if not node.buffer.device.startswith("cuda") or elements(node.buffer.shape) > 1:
+            return False
+        return all(
+            self._sizes[str(load.data)] == 1 and str(load.data) not in self._reduced
+            for load in loads(node.value)
+        )
 
     def changed(self, name: str, after: int, before: int) -> bool:
         """Return whether an array's memory changes between two positions."""
@@ -203,6 +221,8 @@ def _why_kept(
         return None
     if not last:
         return "not cheap"
+    if readers.is_scalar(node) and needs.instructions <= ONCE and needs.loads <= 4:
+        return None
     single = len(sites) == 1
     if single and repeats <= 1:
         if readers.ends_reduction(node):

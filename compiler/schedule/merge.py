@@ -36,7 +36,11 @@ Sizes = Mapping[str, int]
 
 
 def merged(
-    first: Nest, second: Nest, sizes: Sizes, least: Mapping[Expression, int]
+    first: Nest,
+    second: Nest,
+    sizes: Sizes,
+    least: Mapping[Expression, int],
+    more: int = 1,
 ) -> Nest | Refusal:
     """Return one nest that does the first and then the second.
 
@@ -46,9 +50,11 @@ def merged(
             same point.
         sizes: Sizes of arrays; larger shared ones are matched first [bytes].
         least: Symbol -> the least that it can be.
+        more: How many times the usual number of stages it may have.
     """
-    if len(first.stages) + len(second.stages) > MOST_STAGES:
-        return Refusal(f"more than {MOST_STAGES} stages")
+    most = more * MOST_STAGES
+    if len(first.stages) + len(second.stages) > most:
+        return Refusal(f"more than {most} stages")
     flipped = bool(second.inner) and not first.inner
     frame, other = (second, first) if flipped else (first, second)
     pairing = Pairing(_side(frame), _side(other), bool(other.inner))

@@ -11,6 +11,7 @@ from collections.abc import Hashable, Mapping
 from compiler.ir.expression import Expression
 from compiler.ir.node import Buffer
 
+from .assemble import needed_arrays
 from .groups import Graph, Group
 from .loops import accesses
 from .nest import Nest
@@ -22,31 +23,51 @@ NEAR = 48
 MOST_BYTES = 1 << 26
 """Bytes that a kernel of strangers moves, at most [bytes]."""
 
+IN_PLACE = 4
+"""How many times the bytes, nodes, stages and arrays of another kernel one may have
+that changes its caller's arrays on a GPU, as an optimizer's step does.
+
+It makes no array that would live longer. A GPU moves that much in 60 microseconds, of
+which starting and draining take 2. A core, though, follows only so many arrays at once.
+"""
+
 
 def with_siblings(graph: Graph, buffers: Mapping[str, Buffer]) -> None:
     """Fuse independent pointwise groups of one shape that are near each other."""
     recent: dict[Hashable, int] = {}
+    needed = needed_arrays(graph.program, list(graph.groups.values()))
+    inputs = {value.name for value in graph.program.inputs if isinstance(value, Buffer)}
     for number in sorted(graph.groups):
         group = graph.groups.get(number)
         if group is None or group.nest is None or group.alone:
             continue
-        key = shape_of(group.nest, buffers)
+        on_gpu = group.device.startswith("cuda")
+        in_place = all(graph.root(name) in inputs for name in needed[number])
+        more = IN_PLACE if on_gpu and in_place else 1
+        most = more * MOST_BYTES
+        key = shape_of(group.nest, buffers, most)
         if key is None:
             continue
-        key = (group.device, key)
+        key = (group.device, more, key)
         other = recent.get(key)
         if other is not None and other in graph.groups:
             partner = graph.groups[other]
             near = number - max(other, graph.latest(partner)) <= NEAR
-            few = _bytes(partner, graph) + _bytes(group, graph) <= MOST_BYTES
+            few = _bytes(partner, graph) + _bytes(group, graph) <= most
             fit = near and few and are_strangers(partner, group)
-            if fit and graph.join(partner, group):
+            if fit and graph.join(partner, group, more):
                 continue
         recent[key] = number
 
 
-def shape_of(nest: Nest, buffers: Mapping[str, Buffer]) -> Hashable | None:
-    """Return loops and strides of a pointwise nest; None where it moves too much."""
+def shape_of(nest: Nest, buffers: Mapping[str, Buffer], most: int) -> Hashable | None:
+    """Return loops and strides of a pointwise nest; None where it moves too much.
+
+    Args:
+        nest: Its loops.
+        buffers: Its arrays.
+        most: What it may move [bytes].
+    """
     if nest.inner:
         return None
     moved = 0
@@ -57,7 +78,7 @@ def shape_of(nest: Nest, buffers: Mapping[str, Buffer]) -> Hashable | None:
     for name in nest.stores():
         if buffers[name].strides is None:
             moved += points(nest.outer) * BYTES[buffers[name].dtype]
-    if moved > MOST_BYTES:
+    if moved > most:
         return None
     return tuple(axis.extent for axis in nest.outer), frozenset(steps)
 

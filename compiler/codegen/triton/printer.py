@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from compiler.errors import BuildError
-from compiler.ir.expression import Expression, leaves
+from compiler.ir.expression import Expression, leaves, loads
+from compiler.ir.index import constant_value
 from compiler.ir.kernel import Kernel, Prefix, Reduction, Stage, Store
 from compiler.ir.operations import type_class
 
@@ -104,8 +105,10 @@ def print_kernel(
         return _module(emitter, kernel)
     emitter.header()
     if chosen.reduced is None:
-        for stage in chosen.kernel.stages:
-            assert isinstance(stage, Store)
+        stores = [s for s in chosen.kernel.stages if isinstance(s, Store)]
+        if all(constant_value(axis.extent) == 1 for axis in chosen.kernel.outer):
+            _values_first(emitter, stores)
+        for stage in stores:
             _store(emitter, stage)
     elif chosen.folded is not None:
         print_folded(emitter, _store)
@@ -114,6 +117,22 @@ def print_kernel(
     else:
         _print_looped(emitter)
     return _module(emitter, kernel)
+
+
+def _values_first(emitter: Emitter, stores: list[Store]) -> None:
+    """Compute what a kernel of one point stores before it stores anything.
+
+    A load after a store waits for what is stored, which waits for a load: a hundred
+    numbers changed in turn take a hundred times the latency of memory.
+    """
+    changed: set[str] = set()
+    for stage in stores:
+        values = (stage.value, stage.target[0])
+        if stage.condition is None and not changed & {
+            str(load.data) for load in loads(*values)
+        }:
+            emitter.value(stage.value)
+        changed.add(stage.buffer)
 
 
 def _print_persistent(emitter: Emitter) -> None:

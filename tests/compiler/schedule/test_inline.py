@@ -174,3 +174,43 @@ def test_effort_counts_operations_and_large_loads() -> None:
 def test_taking_in_nothing_changes_nothing() -> None:
     node = row_map("y", costly(x()))
     assert with_taken(node, {}, {}) is node
+
+
+def test_a_gpu_computes_a_number_of_numbers_in_each_program() -> None:
+    """A CPU computes it once: there a loop for it alone costs nothing."""
+    for device, kept in (("cpu", ["s", "z"]), ("cuda", ["z"])):
+        number = replace(array("s"), device=device)
+        rate = replace(array("r"), device=device)
+        scaled = apply("mul", x(), load("s", (), TYPE))
+        out = inlined(
+            Program(
+                (replace(array("x", 64, 32), device=device), rate),
+                (
+                    Map(number, (), costly(costly(load("r", (), TYPE)))),
+                    Map(
+                        replace(array("z", 64, 32), device=device),
+                        (ROWS, COLUMNS),
+                        scaled,
+                    ),
+                ),
+                ("z",),
+            ),
+            [],
+        )
+        assert names(out) == kept
+
+
+def test_a_number_that_ends_a_reduction_stays_there() -> None:
+    total = replace(array("t"), device="cuda")
+    both = Axis(A, index(64)), Axis(B, index(32))
+    reduce = Reduce((total,), (), both, "sum", (x(),))
+    mean = Map(
+        replace(array("s"), device="cuda"), (), costly(costly(load("t", (), TYPE)))
+    )
+    scaled = Map(
+        replace(array("z", 64, 32), device="cuda"),
+        (ROWS, COLUMNS),
+        apply("mul", x(), load("s", (), TYPE)),
+    )
+    out = inlined(program(reduce, mean, scaled), [])
+    assert names(out) == ["s", "z"]

@@ -1,12 +1,16 @@
 """Small independent kernels of one shape become one."""
 
+from dataclasses import replace
+
+import pytest
+
 from compiler.ir.expression import Expression
 from compiler.ir.index import contiguous_strides, digit, index
-from compiler.ir.node import Axis, Buffer, Extern, Map, Node, Program, Reference
+from compiler.ir.node import Assign, Axis, Buffer, Extern, Map, Node, Program, Reference
 from compiler.ir.scalar import cast, load
 from compiler.schedule.groups import grouped
 from compiler.schedule.nest import nest_of
-from compiler.schedule.siblings import MOST_BYTES, shape_of, with_siblings
+from compiler.schedule.siblings import shape_of, with_siblings
 
 A, B = digit("i0"), digit("i1")
 SHAPE = (256, 128)
@@ -64,12 +68,39 @@ def test_far_nodes_stay() -> None:
 
 
 def test_large_nests_have_no_shape() -> None:
-    rows = MOST_BYTES // 256
+    most = 1 << 20
+    rows = most // 256
     node = half("a", "u", (rows, 128))
     buffers = {
         "a": array("a", "bfloat16", (rows, 128)),
         "u": array("u", "float32", (rows, 128)),
     }
-    assert shape_of(nest_of(node), buffers) is None
+    assert shape_of(nest_of(node), buffers, most) is None
     small = {"a": array("a", "bfloat16"), "u": array("u", "float32")}
-    assert shape_of(nest_of(half("a", "u")), small) is not None
+    assert shape_of(nest_of(half("a", "u")), small, most) is not None
+
+
+@pytest.mark.parametrize(
+    ("device", "into", "kernels"),
+    [("cpu", True, 2), ("cuda", True, 1), ("cuda", False, 2)],
+)
+def test_a_gpu_changes_more_arrays_of_the_caller(
+    device: str, into: bool, kernels: int
+) -> None:
+    inputs: list[Buffer] = []
+    nodes: list[Node] = []
+    for n in range(30):
+        made = half(f"a{n}", f"w{n}")
+        inputs += [
+            replace(array(f"w{n}", "float32"), device=device),
+            replace(array(f"t{n}", "bfloat16"), device=device),
+        ]
+        if into:
+            nodes.append(Assign(f"t{n}", made.axes, made.value))
+        else:
+            nodes.append(replace(made, buffer=replace(made.buffer, device=device)))
+    outputs = () if into else tuple(f"a{n}" for n in range(30))
+    program = Program(tuple(inputs), tuple(nodes), outputs)
+    graph = grouped(program)
+    with_siblings(graph, program.buffers())
+    assert len(graph.groups) == kernels

@@ -295,6 +295,20 @@ def test_a_later_stage_sees_what_an_earlier_one_stored() -> None:
     check(nest(stages, tensors, {X: 20}), tensors)
 
 
+def test_numbers_are_all_read_before_one_is_stored() -> None:
+    """But one that reads what was stored before it sees that."""
+    tensors = {name: randn(1) + n for n, name in enumerate(("a", "b", "c"))}
+    one = constant(1.0, "float32")
+    place = (index(0),)
+    stages: list[Stage] = [
+        Store(name, place, apply("add", load(name, place, "float32"), one), False)
+        for name in ("a", "b")
+    ]
+    stages.append(Store("c", place, load("a", place, "float32"), False))
+    source = check(nest(stages, tensors, {X: 1}), tensors)
+    assert source.split("tl.store(")[0].count("tl.load(") == 2
+
+
 def test_a_checked_index_wraps_and_stops() -> None:
     tensors = {
         "a": randn(10, 4),
