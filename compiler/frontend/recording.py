@@ -1,8 +1,10 @@
 """Whether a schedule can be recorded as a CUDA graph, and the function that does."""
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
+from compiler.errors import FallbackWarning
 from compiler.ir.kernel import Kernel, Schedule, Store
 from compiler.ir.node import Alias, Buffer, Extern
 from compiler.options import Options
@@ -77,7 +79,15 @@ def recording(
         shown: Number of results, the first ones, that the caller gets where the others
             are kept for a backward pass.
     """
-    if not options.graphs or recordable(schedule):
+    if not options.graphs:
+        return run
+    if reason := recordable(schedule):
+        if "cuda" in reason:
+            warnings.warn(
+                f"{name} runs without CUDA graphs, slower, because {reason}",
+                FallbackWarning,
+                stacklevel=2,
+            )
         return run
     from compiler.runtime.graphs import GraphedCall
 

@@ -1,7 +1,15 @@
 """Which schedules are recorded, and what they write."""
 
-from compiler.frontend.recording import recordable, recording, written_inputs
-from compiler.ir.index import digit, index
+import pytest
+
+from compiler.errors import FallbackWarning
+from compiler.frontend.recording import (
+    fixed_sizes,
+    recordable,
+    recording,
+    written_inputs,
+)
+from compiler.ir.index import digit, index, symbol
 from compiler.ir.kernel import Kernel, Schedule, Store
 from compiler.ir.node import Alias, Axis, Buffer
 from compiler.ir.scalar import load
@@ -34,3 +42,24 @@ def test_recording_is_left_to_the_options() -> None:
     assert recording(run, schedule("cuda:0"), Options()) is run
     assert recording(run, schedule("cpu"), Options("reduce-overhead")) is run
     assert recording(run, schedule("cuda:0"), Options("reduce-overhead")) is not run
+
+
+def test_arrays_on_several_devices_are_not_recorded_with_a_warning() -> None:
+    def run(args: list[object]) -> tuple[object, ...]:
+        return ()
+
+    one, two = schedule("cuda:0"), schedule("cpu")
+    both = Schedule((*one.inputs, *two.inputs), (*one.steps, *two.steps), ())
+    with pytest.warns(FallbackWarning, match="backward .* slower, .* cpu, cuda:0"):
+        assert recording(run, both, Options("reduce-overhead"), name="backward") is run
+
+
+def test_sizes_that_are_symbols_are_not_fixed() -> None:
+    fixed = schedule("cuda:0")
+    assert fixed_sizes(fixed)
+    for value in (
+        symbol("n"),
+        Buffer("c", "float32", (symbol("n"),), "cuda:0", (index(1),)),
+        Buffer("c", "float32", (index(4),), "cuda:0", (symbol("n"),)),
+    ):
+        assert not fixed_sizes(Schedule((*fixed.inputs, value), fixed.steps, ()))

@@ -2,6 +2,7 @@
 
 import ctypes
 import gc
+import random
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
 from compiler.errors import FallbackWarning
-from compiler.runtime.graphs import MOST, GraphedCall, Run
+from compiler.runtime.graphs import MOST, GraphedCall, Record, Run, record_cuda
 
 
 def at_address(tensor: torch.Tensor) -> torch.Tensor:
@@ -77,9 +78,12 @@ def doubled(args: list[Any]) -> tuple[Any, ...]:
 class Pair:
     """A forward pass that keeps x, w, and the square of x; and its backward pass."""
 
-    def __init__(self, *, refuse: bool = False, donated: bool = True) -> None:
-        self.recorder, self.size, self.runs = Recorder(), 64, 0
-        self.weight = torch.tensor(3.0)
+    def __init__(
+        self, *, refuse: bool = False, donated: bool = True, device: str = "cpu"
+    ) -> None:
+        self.recorder, self.size, self.runs = Recorder(), 2**10, 0
+        self.device = device
+        self.weight = torch.tensor(3.0, device=device)
 
         def forward(args: list[Any]) -> tuple[Any, ...]:
             self.runs += 1
@@ -101,21 +105,23 @@ class Pair:
         def refused(run: Run, args: list[Any], pool: Any) -> Any:
             raise RuntimeError("operation not permitted when stream is capturing")
 
-        record = refused if refuse else self.recorder
-        self.forward = GraphedCall(forward, shown=1, record=record)
-        self.backward = GraphedCall(backward, written=(3,), record=self.recorder)
+        record: Record = self.recorder if device == "cpu" else record_cuda
+        first = refused if refuse else record
+        self.forward = GraphedCall(forward, shown=1, record=first)
+        self.backward = GraphedCall(backward, written=(3,), record=record)
         self.junk: list[torch.Tensor] = []
 
     def begin(self, number: float) -> tuple[torch.Tensor, list[torch.Tensor]]:
-        self.junk.append(torch.empty(self.size + 1))  # so that x lies elsewhere
-        x = torch.full((self.size,), float(number))
+        # so that x lies elsewhere
+        self.junk.append(torch.empty(self.size + 1, device=self.device))
+        x = torch.full((self.size,), float(number), device=self.device)
         loss, *saved = self.forward([x, self.weight])
         assert loss.item() == self.size * 3 * number**2
         return loss, saved
 
     def end(self, number: float, saved: list[torch.Tensor]) -> tuple[Any, ...]:
-        tangent = torch.tensor(0.5)
-        self.junk.append(torch.empty(1))
+        tangent = torch.tensor(0.5, device=self.device)
+        self.junk.append(torch.empty(1, device=self.device))
         args = [tangent, *saved]
         saved.clear()
         del tangent
@@ -124,7 +130,9 @@ class Pair:
         return gradients
 
     def check(self, number: float, gradients: Any) -> None:
-        assert gradients[0].tolist() == [3.0 * number] * self.size
+        assert (gradients[0] == 3.0 * number).all() and gradients[
+            0
+        ].numel() == self.size
         assert gradients[1].item() == self.size * number**2 / 2
         assert gradients[2].item() == 0.5
 
@@ -421,11 +429,51 @@ def test_an_input_that_lies_in_a_recording_now_and_then() -> None:
     assert not then.reason and then.replays > 25
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_no_order_of_calls_changes_what_somebody_holds(seed: int) -> None:
+    draw = random.Random(seed)
+    pair, weight = Pair(donated=draw.random() < 0.5), torch.tensor(2.0)
+    then = GraphedCall(doubled, record=pair.recorder)
+    pending: list[tuple[int, list[torch.Tensor]]] = []
+    held: list[tuple[torch.Tensor, list[float]]] = []
+
+    def hold(*tensors: torch.Tensor) -> None:
+        kept = [t for t in tensors if draw.random() < 0.3]
+        held.extend((t, t.flatten().tolist()) for t in kept)
+
+    for number in range(150):
+        kind = draw.choice(["begin", "begin", "end", "end", "then", "drop", "move"])
+        if kind == "begin":
+            loss, saved = pair.begin(number)
+            pending.append((number, saved))
+            hold(loss)
+        elif kind == "end" and pending:
+            hold(*pair.end(*pending.pop(draw.randrange(len(pending)))))
+        elif kind == "then" and held:  # reads results, of other recordings or its own
+            x, values = draw.choice(held)
+            (result,) = then([x, weight])
+            assert result.flatten().tolist() == [2 * value for value in values]
+            hold(result)
+            del x, result
+        elif kind == "drop":
+            draw.shuffle(held)
+            del held[: draw.randrange(1 + len(held))]
+            if len(pending) > 3:
+                pending.pop(0)
+        elif kind == "move" and draw.random() < 0.1:
+            pair.weight = torch.tensor(3.0)
+        for tensor, values in held:
+            assert tensor.flatten().tolist() == values
+    assert not pair.forward.reason and not pair.backward.reason
+
+
 # on a GPU
+
+ON_GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 
 
 @pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@ON_GPU
 def test_cuda_graphs_replay() -> None:
     weight = torch.tensor(3.0, device="cuda")
     call = GraphedCall(doubled)
@@ -433,3 +481,26 @@ def test_cuda_graphs_replay() -> None:
         x = torch.full((4,), float(number), device="cuda")
         assert call([x, weight])[0].tolist() == [3.0 * number] * 4
     assert not call.reason and call.replays == 4
+
+
+@pytest.mark.gpu
+@ON_GPU
+@pytest.mark.parametrize("donated", [False, True])
+@pytest.mark.parametrize("held", [0, 1, 2])
+def test_cuda_graphs_of_two_passes_share_memory(donated: bool, held: int) -> None:
+    pair = Pair(donated=donated, device="cuda")
+    gradients: list[tuple[float, Any]] = []
+    for number in range(12):
+        _, saved = pair.begin(number)
+        for before, found in gradients:
+            pair.check(before, found)
+        found = None
+        if held < 2:  # none is held while the backward pass runs
+            gradients.clear()
+        gradients = [*gradients, (number, pair.end(number, saved))][:held]
+    assert not pair.forward.reason and not pair.backward.reason
+    assert not pair.copies() & {1, 2, 3}
+    if held == 0:
+        (forward,), (backward,) = pair.forward.recordings, pair.backward.recordings
+        assert forward.pool is backward.pool
+        assert pair.forward.replays == pair.backward.replays == 11
