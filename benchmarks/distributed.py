@@ -231,7 +231,7 @@ def main() -> int:
                 found["lost_ranks"].append(row)
                 print("lost rank", json.dumps(row), flush=True)
                 chosen.out.write_text(json.dumps(found, indent=1) + "\n")
-    print(json.dumps(found["summary"], indent=1))
+    print(json.dumps(summary(found["cells"]), indent=1))
     return 0
 
 
