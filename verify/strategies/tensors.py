@@ -19,11 +19,13 @@ DTYPES: Final = (*FLOATS, *INTEGERS, torch.bool)
 SIZES: Final = (2, 3, 1, 4, 0, 5, 7, 8, 16, 17, 31, 32, 33, 64, 127)
 """Extents worth trying: empty, one, around vectors and around warps. Simplest first."""
 
-CONTENTS: Final = ("integers", "normal", "special", "ties", "edges")
+CONTENTS: Final = ("integers", "normal", "special", "ties", "edges", "missing")
 """Small integers (exact in every dtype), normal numbers, those with NaN, infinities,
-signed zeros, subnormals and extremes among them, few distinct values, and numbers at
-edges: tenths, whose quotients lie beside integers, and integers around powers of two,
-where narrower types end."""
+signed zeros, subnormals and extremes among them, few distinct values, numbers at edges
+(tenths, whose quotients lie beside integers, and integers around powers of two, where
+narrower types end), and small integers of which one in eight is missing: NaN, or 0."""
+
+_MISSING: Final = 8
 
 
 _POWERS: Final = (2**7, 2**8, 2**15, 2**16, 2**24, 2**31, 2**32, 2**53)
@@ -156,6 +158,12 @@ def elements(content: str, count: int, dtype: torch.dtype, seed: int) -> torch.T
     if content == "integers":
         low = 0 if dtype == torch.uint8 else -4
         return torch.randint(low, 5, (count,), generator=generator).to(dtype)
+    if content == "missing":
+        drawn = torch.randint(-4, 5, (count,), generator=generator)
+        gone = torch.randint(0, _MISSING, (count,), generator=generator) == 0
+        if not dtype.is_floating_point:
+            return drawn.abs().masked_fill(gone, 0).to(dtype)
+        return drawn.to(dtype).masked_fill(gone, math.nan)
     if content == "ties":
         low = 0 if dtype == torch.uint8 else -1
         return torch.randint(low, 2, (count,), generator=generator).to(dtype)

@@ -48,6 +48,14 @@ def test_edges_are_tenths_and_the_ends_of_narrower_types() -> None:
         assert elements("edges", 8, dtype, 1).dtype == dtype
 
 
+def test_some_numbers_are_missing() -> None:
+    found = elements("missing", 4096, torch.bfloat16, 0)
+    share = found.isnan().double().mean().item()
+    assert 0.1 < share < 0.15 and found.nan_to_num().frac().eq(0).all()
+    for dtype in DTYPES:
+        assert elements("missing", 8, dtype, 1).dtype == dtype
+
+
 def test_a_tensor_lies_in_the_storage_of_its_base_where_that_fits() -> None:
     first = TensorSpec((4,), (1,), 2, torch.float32)
     inside = TensorSpec((3, 2), (2, 1), 3, torch.float32, base="x0")

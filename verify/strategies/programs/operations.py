@@ -6,6 +6,8 @@ where it is in :data:`STATEMENTS`. Simplest first: a program shrinks towards the
 
 from .module_operations import MODULES
 from .random_operations import RANDOM, RANDOM_STATEMENTS, SUPPORT
+from .reduction_operations import ORDERS, REDUCTIONS, REPEATED, SCANS
+from .shaping_operations import JOINS, SHAPING
 from .size_operations import BRANCHES, SIZE_STATEMENTS, SIZES_READ
 
 UNARY = [
@@ -180,58 +182,6 @@ VIEWS = {
     "channels_last": "{image}.contiguous(memory_format=torch.channels_last)",
 }
 
-REDUCTIONS = {
-    "sum": "{t}.sum()",
-    "sum_dim": "{d1}.sum({dim})",
-    "sum_dims": "{d1}.sum({dims}, keepdim={bool})",
-    "mean": "{f1}.mean({dim}, keepdim={bool})",
-    "mean_all": "{f}.mean()",
-    "amax": "{full1}.amax({dims})",
-    "amin": "{full1}.amin({dims}, keepdim={bool})",
-    "max_all": "{full}.max()",
-    "max_values": "{full1}.max({dim})[0]",
-    "max_indices": "{full1}.max({dim})[1]",
-    "argmax": "torch.argmax({full1}, {dim})",
-    "argmin_all": "torch.argmin({full})",
-    "prod": "{n1}.prod({dim})",
-    "any": "{d1}.any({dim})",
-    "any_all": "{t}.any()",
-    "any_dims": "{d1}.any({dims})",
-    "all": "{t}.all()",
-    "all_dim": "{d1}.all({dim}, keepdim={bool})",
-    "var": "{f1}.var({dim}, correction=0)",
-    "std": "{f1full}.std({dim}, keepdim={bool})",
-    "var_mean": "torch.var_mean({f1full}, {dim}, correction=0)[0]",
-    "norm": "torch.linalg.vector_norm({f1}, {k}, {dim})",
-    "logsumexp": "torch.logsumexp({f1}, {dim})",
-    "count_nonzero": "torch.count_nonzero({d1}, {dim})",
-    "softmax": "torch.softmax({f1}, {dim})",
-    "log_softmax": "torch.log_softmax({f1}, {dim})",
-    "layer_norm": "F.layer_norm({f1full}, ({last},))",
-    "normalize": "F.normalize({f1full}, dim={dim})",
-    "sort": "torch.sort({d1}, {dim})[0]",
-    "topk": "torch.topk({full1}, 1, {dim})[0]",
-    "diff": "torch.diff({n1}, dim={dim})",
-    "trace": "torch.trace({m})",
-    "sum_dtype": "{d1}.sum({dim}, dtype=torch.float64)",
-    "nansum": "torch.nansum({f1}, {dim})",
-    "median": "{apart}.median({dim})[0]",
-    "argsort": "torch.argsort({d1}, {dim}, stable=True)",
-    "kthvalue": "torch.kthvalue({full1}, 1, {dim})[0]",
-    "rms_norm": "F.rms_norm({f1full}, ({last},))",
-    "group_norm": "F.group_norm({image}, 1)",
-    "batch_norm": "F.batch_norm({image}, None, None, training=True)",
-    "mse_loss": "F.mse_loss({fullf}, {alike})",
-    "smooth_l1": "F.smooth_l1_loss({fullf}, {alike})",
-    "cross_entropy": "F.cross_entropy({m}, torch.arange({it}.shape[0]) % 2)",
-    "histc": "torch.histc({fullf}, 4, -2.0, 2.0)",
-    "max_pool_indices": "F.max_pool2d({image}, 1, {k}, return_indices=True)[1]",
-    "adaptive_avg_pool": "F.adaptive_avg_pool2d({image}, 1)",
-    "sum_expanded": "{d1}.expand(3, *{it}.shape).sum()",
-    "sum_expanded_dims": "{d1}.expand(3, *{it}.shape).sum({dims})",
-    "mean_expanded": "{f1}[..., None].expand(*{it}.shape, {k}).mean()",
-}
-
 INDEXING = {
     "index": "{full1}[{indices}]",
     "index_select": "torch.index_select({full1}, 0, {positions})",
@@ -255,21 +205,9 @@ INDEXING = {
     "where_position": "torch.where(torch.arange({f1}.shape[-1]) < {k}, {it}, 0.0)",
     "searchsorted": "torch.searchsorted(torch.tensor([-1.0, 0.0, 2.0]), {f})",
     "reflection_pad": "F.pad({image}, (1, 0, 0, 1), mode='reflect')",
-    "replication_pad": "F.pad({image}, (1, 2), mode='replicate')",
+    "replication_pad": "F.pad({image}, (1, 2, 0, 1), mode='replicate')",
     "embedding_bag": "F.embedding_bag({positions}, {m}, torch.tensor([0]))",
     "bucketize": "torch.bucketize({f}, torch.tensor([-1.0, 0.0, 2.0]))",
-}
-
-SCANS = {
-    "cumsum": "torch.cumsum({n1}, {dim})",
-    "cumprod": "torch.cumprod({f1}, {dim})",
-    "cummax": "torch.cummax({full1}, {dim})[0]",
-    "logcumsumexp": "torch.logcumsumexp({f1full}, {dim})",
-    "cummin": "torch.cummin({full1}, {dim})[0]",
-    "cummax_indices": "torch.cummax({full1}, {dim})[1]",
-    "cummin_indices": "torch.cummin({full1}, {dim})[1]",
-    "cumsum_flat": "torch.cumsum({n1}.flatten(), 0)",
-    "cummax_flat": "torch.cummax({full1}.flatten(), 0)[1]",
 }
 
 SCATTERS = {
@@ -300,6 +238,14 @@ SCATTERS = {
     "index_put_expanded": (
         "torch.index_put({full1}, ({indices},), {it}[:1].clone(), accumulate=True)"
     ),
+    "segment_sums": (
+        "torch.zeros_like({n1full}).index_add(0, torch.arange({it}.shape[0]) // 2, "
+        "{it})[torch.arange({it}.shape[0]) // 2]"
+    ),
+    "segment_counts": (
+        "torch.zeros({k} + 1).index_add(0, torch.arange({full1}.shape[0]) % 2, "
+        "torch.ones({it}.shape[0]))"
+    ),
     "embedding_padded": "F.embedding({positions}, {m}, padding_idx=0)",
     "embedding_slopes": (
         "torch.ops.aten.embedding_dense_backward("
@@ -327,45 +273,9 @@ CREATION = {
     "grid": "torch.cartesian_prod(torch.arange({k}), torch.arange(2))",
 }
 
-SHAPING = {
-    "cat": "torch.cat([{d1}, {alike}], {dim})",
-    "stack": "torch.stack([{t}, {alike}])",
-    "pad": "F.pad({n1}, {pads}, value={c})",
-    "channel_shuffle": "F.channel_shuffle({image}, 1)",
-    "matmul": "{m} @ {right}",
-    "outer": "torch.outer({f}.flatten()[:5], {f}.flatten()[:4].to({f}.dtype))",
-    "avg_pool": "F.avg_pool2d({image}, 1, {k})",
-    "max_pool": "F.max_pool2d({image}, 1, {k})",
-    "interpolate": "F.interpolate({image}, scale_factor=2)",
-    "bmm": "torch.bmm({b3}, {it}.mT)",
-    "grouped_mm": (
-        "F.grouped_mm({b3}.repeat(1, 1, 8).bfloat16(), "
-        "{it}.repeat(1, 1, 8).bfloat16().mT)"
-    ),
-    "baddbmm": "torch.baddbmm({b3}, {it}, {it}.mT @ {it})",
-    "addmm": "torch.addmm({m}[0], {it}.t() @ {it}, {it}.t() @ {it})",
-    "linear": "F.linear({m}, {it})",
-    "conv2d": "F.conv2d({image}, {it}[:1, :, :2, :2], padding=1)",
-    "conv1d": "F.conv1d({signal}, {it}[:2, :, :1])",
-    "conv_transpose": "F.conv_transpose2d({image}, {it}[0][:, None, :1, :1])",
-    "attention": "F.scaled_dot_product_attention({rows4}, {it}, {it})",
-    "attention_causal": (
-        "F.scaled_dot_product_attention({rows4}, {it}, {it}, is_causal=True)"
-    ),
-    "einsum": "torch.einsum('ij,kj->ik', {m}, {it})",
-    "tensordot": "torch.tensordot({m}, {it}, dims=([1], [1]))",
-    "nearest": "F.interpolate({image}, size=(3, 5), mode='nearest')",
-    "bilinear": "F.interpolate({image}, size=(3, 5), mode='bilinear')",
-    "pixel_shuffle": "F.pixel_shuffle({image}.repeat(1, 4, 1, 1), 2)",
-    "hstack": "torch.hstack([{d1}, {it}])",
-    "column": "torch.column_stack([{m}, {it}])",
-}
-
 WRITES = {
     "add_": "{n}.add_({k})",
     "mul_": "{n}.mul_({ci})",
-    "add_tensor_": "{f}.add_({into})",
-    "copy_": "{t}.copy_({into})",
     "fill_": "{n}.fill_({ci})",
     "zero_": "{t}.zero_()",
     "clamp_": "{n}.clamp_({o}, {k})",
@@ -381,8 +291,6 @@ WRITES = {
     "sub_": "{n}.sub_({k})",
     "div_": "{f}.div_({c})",
     "pow_": "{f}.pow_({k})",
-    "addcmul_": "{f}.addcmul_({alike}, {alike}, value={c})",
-    "lerp_": "{f}.lerp_({alike}, 0.5)",
     "bitwise_or_": "{i}.bitwise_or_({k})",
     "sigmoid_": "{f}.sigmoid_()",
     "select_write": "{full1}.select({dim}, 0).fill_({k})",
@@ -411,7 +319,22 @@ WRITES = {
 }
 """Statements that write into a tensor."""
 
-STATEMENTS = {**WRITES, **SIZE_STATEMENTS, **RANDOM_STATEMENTS}
+EXCHANGES = {
+    "copy_": "{t}.copy_({into})",
+    "add_tensor_": "{f}.add_({into})",
+    "sub_tensor_": "{f}.sub_({other})",
+    "mul_tensor_": "{f}.mul_({into})",
+    "addcmul_": "{f}.addcmul_({alike}, {other}, value={c})",
+    "lerp_": "{f}.lerp_({alike}, 0.5)",
+    "step": "{f}.mul_(0.5).add_({other})\n{that}.sub_({it})",
+    "average": "{f}.lerp_({other}, 0.5)\n{that}.copy_({it})",
+    "swap": "old = {t}.clone()\n{it}.copy_({other})\n{that}.copy_(old)",
+    "rotate": "{f}.sub_({other})\n{that}.add_({it})",
+    "leaky_total": "{f}.mul_({c}).add_({other})\n{that}.zero_()",
+}
+"""Statements that write into a tensor what others hold, as steps of training do."""
+
+STATEMENTS = {**WRITES, **EXCHANGES, **SIZE_STATEMENTS, **RANDOM_STATEMENTS}
 """Statements whose value gets no name."""
 
 EXPRESSIONS = {
@@ -421,10 +344,13 @@ EXPRESSIONS = {
     **CASTS,
     **VIEWS,
     **REDUCTIONS,
+    **ORDERS,
+    **REPEATED,
     **SCANS,
     **INDEXING,
     **SCATTERS,
     **CREATION,
+    **JOINS,
     **SHAPING,
     **{name: f"F.{name}({{f}})" for name in FUNCTIONAL},
     **SIZES_READ,
@@ -442,17 +368,34 @@ FAMILIES = {
     "casts": tuple(CASTS),
     "views": tuple(VIEWS),
     "reductions": tuple(REDUCTIONS),
+    "orders": tuple(ORDERS),
+    "repeated": tuple(REPEATED),
     "scans": tuple(SCANS),
     "indexing": tuple(INDEXING),
     "scatters": tuple(SCATTERS),
     "creation": tuple(CREATION),
+    "joins": tuple(JOINS),
     "shaping": tuple(SHAPING),
     "mutations": tuple(WRITES),
+    "exchanges": tuple(EXCHANGES),
     "sizes": (*SIZES_READ, *BRANCHES, *SIZE_STATEMENTS),
     "modules": tuple(MODULES),
     "random": (*SUPPORT, *RANDOM, *RANDOM_STATEMENTS),
 }
 """Family -> names."""
+
+SHARES = {
+    "reductions": 3,
+    "orders": 2,
+    "scans": 2,
+    "scatters": 2,
+    "joins": 2,
+    "mutations": 2,
+    "exchanges": 2,
+    "views": 2,
+}
+"""Family -> how often it is drawn, 1 where nothing is said. What makes a compiler cut a
+program into kernels and loops, and what moves elements, counts for more."""
 
 DRAWN_AT_RANDOM = frozenset({*RANDOM, *RANDOM_STATEMENTS})
 """Names of operations whose values are open."""

@@ -12,7 +12,7 @@ import torch
 
 from verify.strategies.tensors import TensorSpec, built
 
-from .operations import DRAWN_AT_RANDOM
+from .operations import DRAWN_AT_RANDOM, STATEMENTS
 from .prelude import prelude
 
 IMPORTS = "import torch\nimport torch.nn.functional as F\n\n\n"
@@ -105,26 +105,46 @@ class Program:
         """Return what depends on random numbers: numbers of results and arguments.
 
         Results count from 0, then the arguments after the run, then all gradients. A
-        statement that writes random values somewhere may reach everything through a
-        view, so everything counts from there.
+        statement that writes random values somewhere may reach, through a view, all
+        that statements name together with what it names.
         """
         if DRAWN_AT_RANDOM.isdisjoint(self.operations):
             return frozenset()
         arguments = [*self.inputs, *self.objects]
+        beside = self._beside()
         open_names: set[str] = set()
-        everything = False
         for line, operation in zip(self.lines, self.operations, strict=True):
-            words = set(re.findall(r"\b[a-z]\w*\b", line))
+            words = _words(line)
             if operation in DRAWN_AT_RANDOM or words & open_names:
                 names = targets(line)
-                everything |= not names
                 open_names.update(names, words & set(self.objects))
+                if not names or operation in STATEMENTS:
+                    open_names.update(*(beside.get(name, ()) for name in words))
         names = [*self.returns, *arguments, ""]
         return frozenset(
-            place
-            for place, name in enumerate(names)
-            if everything or name in open_names or not name
+            place for place, name in enumerate(names) if name in open_names or not name
         )
+
+    def _beside(self) -> dict[str, set[str]]:
+        """Return for each name those that may share memory with it.
+
+        Two names share some only if statements name them together, in steps, or if the
+        tensors lie in one storage from the start.
+        """
+        known = {*self.inputs, *self.objects, *self.returns}
+        known.update(name for line in self.lines for name in targets(line))
+        groups = [_words(line) & known for line in self.lines]
+        for specs in (self.inputs, *self.others):
+            groups += [{name, one.base} & known for name, one in specs.items()]
+        found = {name: {name} for name in known}
+        for group in groups:
+            whole = set().union(*(found[name] for name in group))
+            found.update(dict.fromkeys(whole, whole))
+        return found
+
+
+def _words(line: str) -> set[str]:
+    return set(re.findall(r"\b[a-z]\w*\b", line))
 
 
 @lru_cache(maxsize=16)

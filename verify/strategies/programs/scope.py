@@ -66,12 +66,12 @@ class Scope:
     def fill(self, draw: Draw, template: str) -> str | None:
         """Return the template with its holes filled; None where nothing fits.
 
-        The first tensor hole is what the other holes refer to, ``{it}`` by name. Holes
-        for modules add to ``objects``.
+        The first tensor hole is what the other holes refer to, ``{it}`` by name, and
+        ``{that}`` is the last tensor before it. Holes for modules add to ``objects``.
         """
         kinds = HOLE.findall(template)
         first: torch.Tensor | None = None
-        it = ""
+        it = that = ""
         texts: list[str | None] = [None] * len(kinds)
         for number, kind in enumerate(kinds):
             if kind in TENSORS:
@@ -83,9 +83,16 @@ class Scope:
                 texts[number] = name
         for number, kind in enumerate(kinds):
             if texts[number] is None:
-                texts[number] = it if kind == "it" else self._beside(draw, kind, first)
+                if kind == "it":
+                    texts[number] = it
+                elif kind == "that":
+                    texts[number] = that
+                else:
+                    texts[number] = self._beside(draw, kind, first)
             if not texts[number]:
                 return None
+            if kind in TENSORS or kind in BESIDE:
+                that = str(texts[number])
         filled = iter(texts)
         return HOLE.sub(lambda _: str(next(filled)), template)
 
@@ -161,6 +168,9 @@ TENSORS: dict[str, Callable[[torch.Tensor], bool]] = {
     "b3": lambda v: v.dim() == 3 and v.is_floating_point(),
     "signal": lambda v: v.dim() == 3 and v.is_floating_point() and v.numel() > 0,
     "full2": lambda v: v.dim() >= 2 and v.numel() > 0,
+    "square": lambda v: (
+        v.dim() >= 2 and v.shape[-1] == v.shape[-2] and v.dtype != torch.bool
+    ),
     "fullf": lambda v: v.is_floating_point() and v.numel() > 0,
     "n1full": lambda v: v.dtype != torch.bool and v.dim() >= 1 and v.numel() > 0,
 }
@@ -189,6 +199,7 @@ BESIDE: dict[str, Callable[[torch.Tensor, torch.Tensor], bool]] = {
     "mask": lambda a, v: v.dtype == torch.bool and _into(a, v),
     "like": lambda a, v: a.shape == v.shape,
     "alike": lambda a, v: a.shape == v.shape and a.dtype == v.dtype,
+    "other": lambda a, v: v is not a and a.shape == v.shape and a.dtype == v.dtype,
     "right": lambda a, v: (
         v.dim() == 2 and v.dtype == a.dtype and v.shape[0] == a.shape[-1]
     ),
@@ -215,9 +226,20 @@ PLAIN: dict[str, st.SearchStrategy[Any]] = {
 """Holes for numbers and names that any place allows."""
 
 
+LONG = 8
+"""Rows with more elements go around a loop or a block more than once."""
+
+
 def _dim(draw: Draw, first: torch.Tensor) -> str | None:
+    """A dim; half of the time it is the longest one where that is long."""
     rank = first.dim()
-    return str(draw(st.integers(-rank, rank - 1))) if rank else None
+    if not rank:
+        return None
+    dims = [*range(rank), *range(-rank, 0)]
+    longest = max(range(rank), key=lambda dim: first.shape[dim])
+    if first.shape[longest] > LONG:
+        dims += [longest, longest - rank] * rank
+    return str(draw(st.sampled_from(dims)))
 
 
 def _dims(draw: Draw, first: torch.Tensor) -> str | None:

@@ -15,13 +15,14 @@ from verify.oracle.outcome import outcome, seed_generators
 from verify.strategies.tensors import (
     CONTENTS,
     DTYPES,
+    FLOATS,
     TensorSpec,
     built,
     contiguous,
     tensors,
 )
 
-from .operations import CONSTANT_WRITES, EXPRESSIONS, FAMILIES, STATEMENTS
+from .operations import CONSTANT_WRITES, EXPRESSIONS, FAMILIES, SHARES, STATEMENTS
 from .prelude import prelude
 from .program import IMPORTS, Program
 from .scope import Scope, tensor_holes
@@ -35,11 +36,16 @@ NEEDED = {
 _ATTEMPTS = 4
 
 _FORMS = (
-    *((), (), (2, 3), (4, 4), (2, 3, 4), (2, 2, 3, 4), (1, 4, 8, 5)) * 4,
-    *((17, 19), (40, 9), (33, 35), (200,), (1025,), (2, 1023), (2049,)),
+    *((), (2, 3), (4, 4), (2, 3, 4), (2, 2, 3, 4), (1, 4, 8, 5)) * 2,
+    *((20,), (3, 20), (12, 9), (33,), (9, 9), (2, 3, 17), (17, 19), ()),
+    *((40, 9), (33, 35), (200,), (1025,), (2, 1023), (2049,)),
 )
-"""Shapes that give matrices, signals and images a chance; () draws any. A few reach
-beyond a tile in two dims, or just beyond a block."""
+"""Shapes that give matrices, signals and images a chance; () draws any. Some have rows
+beyond a few vectors, and a few reach beyond a tile in two dims, or just beyond a
+block."""
+
+_TYPES = (*DTYPES, *FLOATS)
+"""Floating types come twice as often as others."""
 
 
 @st.composite
@@ -82,16 +88,17 @@ def programs(
                 f"names among {', '.join(known)} were needed, got {list(given)!r}"
             )
     flag: st.SearchStrategy[Any] = st.booleans()
+    mostly: st.SearchStrategy[Any] = st.sampled_from([False, True, True])
     wants = draw(st.sampled_from([False, False, True]))
     if gradients is not None:
         wants = gradients
     specs: dict[str, TensorSpec] = {}
     for number in range(draw(st.integers(1, max_inputs))):
         shape: tuple[int, ...] | None = draw(st.sampled_from(_FORMS)) or None
-        dtypes: tuple[torch.dtype, ...] = DTYPES
-        if specs and draw(flag):
+        dtypes: tuple[torch.dtype, ...] = _TYPES
+        if specs and draw(mostly):
             shape = next(iter(specs.values())).shape
-            if draw(flag):
+            if draw(mostly):
                 dtypes = (next(iter(specs.values())).dtype,)
         spec = draw(
             tensors(
@@ -113,7 +120,7 @@ def programs(
             name: replace(spec, requires_grad=spec.dtype.is_floating_point)
             for name, spec in specs.items()
         }
-    chosen = list(families)
+    chosen = [name for name in families for _ in range(SHARES.get(name, 1))]
     if "mutations" in chosen and any(spec.base for spec in specs.values()):
         chosen += ["mutations"] * (len(chosen) // 2)  # else it hardly matters
     scope = Scope(built(specs))

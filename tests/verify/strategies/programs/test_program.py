@@ -1,5 +1,7 @@
 """Programs as text."""
 
+from dataclasses import replace
+
 import torch
 
 from verify.strategies.programs.program import Program, targets
@@ -38,6 +40,19 @@ def test_random_places_follow_names_and_writes() -> None:
     assert places(drawn, plus, other, returns=("v1", "v2")) == [0, 3]
     write = ("x0.copy_(v0)", "copy_")
     assert places(drawn, other, write, returns=("v2",)) == [0, 1, 2]
+    alone = ("v0 = torch.rand(3)", "rand")
+    changed = ("v0.clamp_(0, 1)", "clamp_")
+    assert places(alone, changed, other, returns=("v0", "v2")) == [0, 3]
+    view = ("v0 = x0[1:]", "slice")
+    drawn_into = ("v0.uniform_()", "uniform_")
+    assert places(view, drawn_into, returns=("v0",)) == [0, 1, 2]
+
+
+def test_random_numbers_reach_tensors_in_one_storage() -> None:
+    program = Program({"x0": X, "x1": X}, ("x0.uniform_()",), ("x1",), ("uniform_",))
+    assert program.random_places() == {1, 3}
+    later = {"x0": X, "x1": replace(X, base="x0")}
+    assert replace(program, others=(later,)).random_places() == {0, 1, 2, 3}
 
 
 def test_arguments_that_are_objects_are_made_anew() -> None:

@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verify.strategies.programs.scope import HOLES, TENSORS, Scope, tensor_holes
+from verify.strategies.programs.scope import BESIDE, HOLES, TENSORS, Scope, tensor_holes
 
 
 @given(st.data())
@@ -79,3 +79,30 @@ def test_it_is_the_first_tensor_and_modules_become_objects(
     assert scope.fill(data.draw, "{f1} * {it}.shape[0]") == "x * x.shape[0]"
     assert scope.fill(data.draw, "{linear}({f1full})") == "m0(x)"
     assert scope.objects["m0"].startswith("filled(torch.nn.Linear(3, ")
+
+
+def test_that_is_the_last_tensor_before_and_another_one() -> None:
+    scope = Scope({"x": torch.ones(2), "y": torch.ones(2), "z": torch.ones(3)})
+
+    def first(strategy: Any) -> Any:
+        return strategy.elements[0]
+
+    text = scope.fill(first, "{t}.copy_({into}); {that}.zero_()")
+    assert text == "z.copy_(z); z.zero_()"
+    x = scope.values["x"]
+    assert not BESIDE["other"](x, x) and BESIDE["other"](x, scope.values["y"])
+    scope = Scope({"x": torch.ones(2), "y": torch.ones(2)})
+    assert scope.fill(first, "{t} + {other} + {that}") == "y + x + x"
+
+
+def test_a_long_dim_is_half_of_what_is_drawn() -> None:
+    offered: list[list[int]] = []
+
+    def first(strategy: Any) -> Any:
+        offered.append(list(strategy.elements))
+        return offered[-1][0]
+
+    assert HOLES["dim"](first, torch.ones(3, 4)) == "0"
+    assert HOLES["dim"](first, torch.ones(3, 40)) == "0"
+    assert offered[0] == [0, 1, -2, -1]
+    assert offered[1] == [0, 1, -2, -1, 1, -1, 1, -1]
