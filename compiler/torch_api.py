@@ -700,10 +700,13 @@ def storage_key(tensor: torch.Tensor) -> int:
     return key
 
 
-def users_of(storage: torch.UntypedStorage) -> int:
-    """Return how many tensors and storages hold a storage's memory."""
-    found: int = torch._C._storage_Use_Count(storage._cdata)
-    return found
+def users_of(storages: Iterable[int]) -> list[int]:
+    """Return how many tensors and storages hold the memory of each storage.
+
+    Args:
+        storages: Their ``_cdata``; somebody holds each.
+    """
+    return list(map(torch._C._storage_Use_Count, storages))
 
 
 def gone(storage: torch.UntypedStorage) -> Callable[[], bool]:

@@ -90,6 +90,7 @@ class Recording:
     storages: list[torch.UntypedStorage]
     retired: bool = False
     lineage: frozenset[Site] = frozenset()
+    _handles: list[int] = field(default_factory=list)
     _users: list[int] = field(default_factory=list)
     _lease: _Lease | None = None
 
@@ -98,8 +99,9 @@ class Recording:
         self.lineage = frozenset({self.site}).union(
             *(found.lineage for ref in self.sources.values() if (found := ref()))
         )
-        for storage in self.storages:
-            _OWNERS[storage._cdata] = self
+        self._handles = [storage._cdata for storage in self.storages]
+        for handle in self._handles:
+            _OWNERS[handle] = self
         gone = [torch_api.gone(storage) for storage in self.storages]
         self._lease = _Lease(weakref.ref(self), gone)
         leases = self.pool.leases
@@ -108,7 +110,7 @@ class Recording:
 
     def settle(self) -> None:
         """Take who holds the results now for its own holders."""
-        self._users = [torch_api.users_of(storage) for storage in self.storages]
+        self._users = torch_api.users_of(self._handles)
 
     def fits(self, args: Sequence[Any]) -> bool:
         """Return whether the inputs that it reads in place lie where it reads them."""
@@ -116,7 +118,7 @@ class Recording:
 
     def free(self) -> bool:
         """Return whether nobody else holds a result."""
-        return self._users == [torch_api.users_of(s) for s in self.storages]
+        return self._users == torch_api.users_of(self._handles)
 
     def alive(self) -> bool:
         """Return whether it may be replayed again."""
