@@ -10,6 +10,9 @@ still reproduce on the installed release (pytorch/pytorch; a minimal program of 
 was run first): it counts for one only if it has that report's symptom and its
 operations. A folder goes on where it stopped, and processor seconds add up, also those
 of campaigns with ``--subject aot_eager``; ``--minutes 0`` only writes the table.
+
+What a JSON file says of campaigns whose folder is gone stays in it, and their seconds
+and finds count: so a hunt goes on elsewhere, with ``--seed`` for programs of its own.
 """
 
 import argparse
@@ -131,9 +134,14 @@ def main() -> None:
     if options.minutes:
         _run(options)
     campaigns = {
-        path.parent.name: json.loads(path.read_text())
+        f"{path.parent.name} from {options.seed}": json.loads(path.read_text())
         for path in sorted(options.folder.glob("*/campaign.json"))
     }
+    here = found(options.folder)
+    if options.json is not None and options.json.is_file():
+        before = json.loads(options.json.read_text())
+        campaigns = {**before["campaigns"], **campaigns}
+        here = joined(before, here)
     facts = {
         "question": "reported faults that a campaign without hints finds",
         "bar": "5 reports within 60 minutes of 2 cores: 7200 processor seconds",
@@ -143,7 +151,7 @@ def main() -> None:
             one["processor_seconds"] for one in campaigns.values()
         ),
         "campaigns": campaigns,
-        **found(options.folder),
+        **here,
     }
     print(json.dumps(facts, indent=1))
     if options.json is not None:
@@ -213,6 +221,24 @@ def found(folder: Path) -> dict[str, Any]:
                 {"issues": list(report.numbers), "what": report.what, "finds": []},
             )
             at["finds"].append(row)
+    return {"reports_found": len(reports), "reports": reports, "other_finds": others}
+
+
+def joined(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what two tables of :func:`found` say together.
+
+    A find stands once, though a folder is written down again and again.
+    """
+
+    def once(*parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        rows = [row for part in parts for row in part]
+        return list({(row["file"], row["seed"]): row for row in rows}.values())
+
+    reports = {number: dict(one) for number, one in before["reports"].items()}
+    for number, one in now["reports"].items():
+        old = reports.get(number, {**one, "finds": []})
+        reports[number] = {**old, "finds": once(old["finds"], one["finds"])}
+    others = once(before["other_finds"], now["other_finds"])
     return {"reports_found": len(reports), "reports": reports, "other_finds": others}
 
 
