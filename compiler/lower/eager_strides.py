@@ -34,7 +34,7 @@ _POINTWISE = (
     *("add.Tensor", "sub.Tensor", "mul.Tensor", "div.Tensor", "div.Tensor_mode"),
     *("floor_divide", "remainder.Tensor", "fmod.Tensor", "pow.Tensor_Tensor"),
     *("maximum", "minimum", "fmax", "fmin", "copysign.Tensor", "nextafter", "hypot"),
-    *("atan2", "gcd"),
+    *("atan2", "gcd", "xlogy.Tensor", "special_xlog1py"),
     *("eq.Tensor", "ne.Tensor", "lt.Tensor", "le.Tensor", "gt.Tensor", "ge.Tensor"),
     *("logical_and", "logical_or", "logical_xor"),
     *("bitwise_and.Tensor", "bitwise_or.Tensor", "bitwise_xor.Tensor"),

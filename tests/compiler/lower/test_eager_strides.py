@@ -101,8 +101,10 @@ def test_traced_broadcasts_have_eager_strides(name: str) -> None:
 
 
 def test_compiled_broadcasts_have_eager_strides() -> None:
-    names = ("copysign", "logaddexp", "ldexp")
+    names = ("copysign", "logaddexp", "ldexp", "xlogy")
     groups = [groups_of(name)[:4] for name in names]
+    rows, columns = strided((3, 4), (4, 1)), strided((3, 4), (1, 3))
+    groups[-1] += [[rows, columns], [columns, rows]]
 
     def each(groups: list[list[list[torch.Tensor]]]) -> list[torch.Tensor]:
         return [

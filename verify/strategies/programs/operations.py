@@ -407,3 +407,10 @@ CONSTANT_WRITES = frozenset({
 })  # fmt: skip
 """Statements that write one number. What any other leaves in a tensor that overlaps
 itself depends on the order of its elements, which eager mode does not promise."""
+
+WRITTEN_COPIES = frozenset({
+    "select_scatter", "slice_scatter", "diagonal_scatter", "as_strided_scatter",
+})  # fmt: skip
+"""Expressions that eager mode evaluates by a write into a copy with the same strides:
+of a tensor that overlaps itself the copy does too, and elements change that the
+operator does not name."""

@@ -22,7 +22,15 @@ from verify.strategies.tensors import (
     tensors,
 )
 
-from .operations import CONSTANT_WRITES, EXPRESSIONS, FAMILIES, SHARES, STATEMENTS
+from .draw import Draw
+from .operations import (
+    CONSTANT_WRITES,
+    EXPRESSIONS,
+    FAMILIES,
+    SHARES,
+    STATEMENTS,
+    WRITTEN_COPIES,
+)
 from .prelude import prelude
 from .program import IMPORTS, Program
 from .scope import Scope, tensor_holes
@@ -224,7 +232,7 @@ def runs(program: Program, call: int = 0) -> bool:
 
 
 def _statement(
-    draw: st.DrawFn, scope: Scope, name: str, number: int, gradients: bool
+    draw: Draw, scope: Scope, name: str, number: int, gradients: bool
 ) -> str | None:
     """Draw a statement, run it in the scope; None if nothing fits or eager refuses."""
     template = STATEMENTS.get(name) or EXPRESSIONS[name]
@@ -233,6 +241,7 @@ def _statement(
     if text is not None:
         target = None if name in STATEMENTS else f"v{number}"
         writes = name in STATEMENTS and name not in CONSTANT_WRITES
+        writes |= name in WRITTEN_COPIES
         named = [
             value
             for other, value in scope.values.items()

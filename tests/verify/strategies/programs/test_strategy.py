@@ -6,13 +6,16 @@ from functools import partial
 import pytest
 import torch
 from hypothesis import HealthCheck, Phase, find, given, seed, settings
+from hypothesis import strategies as st
 
 from verify.oracle.mismatch import compare
 from verify.oracle.outcome import outcome
 from verify.oracle.rounding import eager, expected
 from verify.strategies.programs import FAMILIES, Program, programs
-from verify.strategies.programs.operations import CONSTANT_WRITES
+from verify.strategies.programs.operations import CONSTANT_WRITES, WRITTEN_COPIES
+from verify.strategies.programs.scope import Scope
 from verify.strategies.programs.strategy import (
+    _statement,
     lie_within,
     overlaps,
     resized,
@@ -111,7 +114,7 @@ def test_all_that_nobody_reads_is_returned_now_and_then() -> None:
     assert unread(["v0", "v2", "v3"], lines) == ["v2", "v3"]
     some: list[Program] = []
 
-    @settings(max_examples=30, deadline=None, database=None, phases=[Phase.generate])
+    @settings(max_examples=150, deadline=None, database=None, phases=[Phase.generate])
     @seed(1)
     @given(programs(families=("pointwise",), gradients=False, max_calls=1))
     def draw(program: Program) -> None:
@@ -147,6 +150,20 @@ def test_what_overlaps_itself_is_written_with_constants_only(program: Program) -
     x0 = program.build()[0]
     if overlaps(x0) and program.lines[0].startswith("x0"):
         assert program.operations[0] in CONSTANT_WRITES
+
+
+def test_no_copy_that_overlaps_itself_is_written() -> None:
+    windows = torch.arange(9.0).unfold(0, 3, 1)
+    scope = Scope({"x0": windows})
+
+    @settings(max_examples=30, deadline=None, database=None)
+    @given(st.data(), st.sampled_from(sorted(WRITTEN_COPIES)))
+    def draw(data: st.DataObject, name: str) -> None:
+        assert _statement(data.draw, scope, name, 0, False) is None
+
+    draw()
+    written = torch.slice_scatter(windows, windows[:1] * 0, 0, 0, 1)
+    assert not written[1, 0]  # of a row that was not named
 
 
 def test_inputs_that_lie_in_one_storage_are_drawn_also_in_a_later_call_alone() -> None:
