@@ -20,12 +20,13 @@ from compiler.ir.operations import type_class
 from compiler.ir.scalar import constant
 from compiler.options import Options
 
+from .adjacent import Adjacent
 from .arrays import space_of, values_of
 from .chunks import CUTTABLE, in_chunks
 from .inline import effort
 from .one_hot import one_hot
 from .refine import split_axis
-from .row_chunks import PROCESSORS, is_across, rows_beside
+from .row_chunks import PROCESSORS, rows_beside
 from .simplify import ranges_of, simplified
 from .work import points
 
@@ -54,6 +55,7 @@ def with_fit_reductions(
     spread = _broadcast(program)
     beside = None if options.deterministic else rows_beside(program)
     hard = _hard(program)
+    adjacent = Adjacent(program)
     out: list[Node] = []
     for node in program.nodes:
         if not isinstance(node, Reduce):
@@ -75,7 +77,7 @@ def with_fit_reductions(
         parts = None if beside is None else beside(node)
         if parts is None:
             busy = any(str(load.data) in hard for load in loads(*node.values))
-            halves = cut(node, options, program.least, busy)
+            halves = cut(node, adjacent, options, program.least, busy)
         else:
             halves = in_chunks(node, *parts, program.least)
         if len(halves) > 1:
@@ -184,6 +186,7 @@ def unrolled(
 
 def cut(
     node: Reduce,
+    adjacent: Adjacent,
     options: Options,
     least: Mapping[Expression, int],
     busy: bool = False,
@@ -192,6 +195,7 @@ def cut(
 
     Args:
         node: The reduction.
+        adjacent: Which dims are adjacent in memory.
         options: Threads; whether how it is cut may depend on its results.
         least: Symbol -> the least that it can be.
         busy: Whether its kernel will also compute what it reduces, at a cost: then
@@ -199,7 +203,7 @@ def cut(
     """
     if node.reducer not in CUTTABLE or not node.reduced:
         return (node,)
-    chunks = _chunks(node, options, busy)
+    chunks = _chunks(node, adjacent, options, busy)
     if chunks is None:
         return (node,)
     made = _cut_axes(node.reduced, chunks)
@@ -208,7 +212,9 @@ def cut(
     return in_chunks(node, *made, least)
 
 
-def _chunks(node: Reduce, options: Options, busy: bool) -> int | None:
+def _chunks(
+    node: Reduce, adjacent: Adjacent, options: Options, busy: bool
+) -> int | None:
     """Return how many chunks there should be, None for one."""
     results, elements = points(node.axes), points(node.reduced)
     cuda = node.buffers[0].device.startswith("cuda")
@@ -219,7 +225,7 @@ def _chunks(node: Reduce, options: Options, busy: bool) -> int | None:
         if threads == 1 or results >= 2 * threads or elements < 1 << 15:
             return None
         return 4 * threads
-    lanes = 64 if is_across(node) else 1
+    lanes = 64 if adjacent.is_column_wise(node) else 1
     programs = max(results // lanes, 1)
     if programs >= 2 * PROCESSORS or elements * results < 1 << 18:
         return None

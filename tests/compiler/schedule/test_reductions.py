@@ -6,10 +6,12 @@ import pytest
 import torch
 
 from compiler.ir.evaluate import run_program
+from compiler.ir.expression import loads
 from compiler.ir.index import add, constant_value, contiguous_strides, digit, index, mul
-from compiler.ir.node import Axis, Buffer, Map, Program, Reduce, written
+from compiler.ir.node import Axis, Buffer, Map, Node, Program, Reduce, written
 from compiler.ir.scalar import apply, load
 from compiler.options import Options
+from compiler.schedule.adjacent import Adjacent
 from compiler.schedule.reductions import (
     cut,
     points_of,
@@ -33,6 +35,15 @@ def rows(count: int, length: int, reducer: str = "sum", device: str = "cpu") -> 
     value = load("x", (A, R), TYPE)
     axes, inner = (Axis(A, index(count)),), (Axis(R, index(length)),)
     return Reduce((array("y", count, device=device),), axes, inner, reducer, (value,))
+
+
+def halves(node: Reduce, options: Options = FOUR) -> tuple[Node, ...]:
+    """Cut a reduction of x, which is as large as the reduction's points."""
+    (read,) = loads(*node.values)
+    extents = {a.digit: a.extent for a in (*node.axes, *node.reduced)}
+    shape = [constant_value(extents[place]) or 0 for place in read.args]
+    x = array("x", *shape, device=node.buffers[0].device)
+    return cut(node, Adjacent(Program((x,), (node,), ("y",))), options, {})
 
 
 def run(node: Reduce, *shape: int) -> tuple[Program, torch.Tensor]:
@@ -102,15 +113,15 @@ def test_axes_are_shared_out_from_the_outside() -> None:
 
 
 def test_many_rows_and_short_rows_are_left_alone() -> None:
-    assert len(cut(rows(8, 1 << 16), FOUR, {})) == 1
-    assert len(cut(rows(1, 1 << 12), FOUR, {})) == 1
+    assert len(halves(rows(8, 1 << 16))) == 1
+    assert len(halves(rows(1, 1 << 12))) == 1
     # no divisor is near
-    assert len(cut(rows(1, 65537), FOUR, {})) == 1
+    assert len(halves(rows(1, 65537))) == 1
 
 
 def test_a_gpu_wants_many_programs() -> None:
     def chunks(node: Reduce) -> int:
-        parts = cut(node, FOUR, {})
+        parts = halves(node)
         assert isinstance(parts[0], Reduce)
         return points_of(parts[0].buffers[0]) if len(parts) == 2 else 0
 
@@ -128,9 +139,9 @@ def test_a_gpu_wants_many_programs() -> None:
 
 def test_a_deterministic_cut_knows_only_the_reduced_extent() -> None:
     options = Options(deterministic=True, threads=8)
-    few, many = (len(cut(rows(n, 1 << 20), options, {})) for n in (1, 1000))
+    few, many = (len(halves(rows(n, 1 << 20), options)) for n in (1, 1000))
     assert few == many == 2
-    assert len(cut(rows(1, 1 << 18), options, {})) == 1
+    assert len(halves(rows(1, 1 << 18), options)) == 1
 
 
 def test_values_are_taken_along() -> None:
