@@ -246,6 +246,16 @@ SCATTERS = {
         "torch.zeros({k} + 1).index_add(0, torch.arange({full1}.shape[0]) % 2, "
         "torch.ones({it}.shape[0]))"
     ),
+    "segment_weights": (
+        "torch.zeros_like({f1full}).index_add(0, torch.arange({it}.shape[0]) // 2, "
+        "{it}.exp())"
+    ),
+    "histogram": (
+        "torch.zeros(2, dtype=torch.int64).index_add(0, "
+        "({full1}.flatten() > 0).long(), torch.ones({it}.numel(), dtype=torch.int64))"
+    ),
+    "scatter_counts": ("torch.scatter_add({n1full}, 0, {rows}, torch.ones_like({it}))"),
+    "scatter_shifted": "torch.scatter_add({f1full}, 0, {rows}, {it} + {ci})",
     "embedding_padded": "F.embedding({positions}, {m}, padding_idx=0)",
     "embedding_slopes": (
         "torch.ops.aten.embedding_dense_backward("
