@@ -552,6 +552,23 @@ def least_sizes(values: Sequence[Any]) -> dict[Expression, int]:
     return found
 
 
+def contradicts_guards(sizes: Mapping[str, int]) -> bool:
+    """Return whether a guard of the graph under compilation excludes some sizes.
+
+    A guard as ``5 <= s0*s1``, which a slice sets, says more than ranges of symbols.
+
+    Args:
+        sizes: Name of a symbol -> its value.
+    """
+    context = TracingContext.try_get()
+    environment = getattr(getattr(context, "fake_mode", None), "shape_env", None)
+    for guard in getattr(environment, "guards", ()):
+        values = {one: sizes.get(one.name) for one in guard.expr.free_symbols}
+        if None not in values.values() and guard.expr.subs(values) == sympy.false:
+            return True
+    return False
+
+
 def mutated_inputs() -> tuple[int, ...]:
     """Return the numbers of the inputs that the graph under compilation writes."""
     context = TracingContext.try_get()

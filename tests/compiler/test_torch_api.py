@@ -46,6 +46,25 @@ def test_sizes_have_least_values() -> None:
     assert least == {torch_api.size_expression(a): 2}
 
 
+def test_sizes_that_guards_exclude_are_told() -> None:
+    found: list[bool] = []
+
+    def keep(graph: torch.fx.GraphModule, inputs: list[object]) -> object:
+        sizes = [one for one in inputs if isinstance(one, torch.SymInt)]
+        a, b = (torch_api.symbolic_text(one) for one in sizes)
+        for rows, columns in ((2, 2), (2, 3), (6, 4)):
+            found.append(torch_api.contradicts_guards({a: rows, b: columns}))
+        found.append(torch_api.contradicts_guards({a: 2}))
+        return graph.forward
+
+    torch_api.reset()
+    torch.compile(lambda x: x.flatten()[:5] + 1, backend=keep, dynamic=True)(
+        torch.zeros(6, 4)
+    )
+    assert found == [True, False, False, False]
+    assert not torch_api.contradicts_guards({"s0": 2})
+
+
 def test_overloads_have_names() -> None:
     assert torch_api.overload_name(aten.add.Tensor) == "aten.add.Tensor"
     assert torch_api.overload_of("aten.add.Tensor") is aten.add.Tensor

@@ -183,6 +183,30 @@ def _broken(error: Exception) -> Unknown:
     return Unknown(f"the check failed: {type(error).__name__}: {error}")
 
 
+def _within_guards(made: Certificate) -> Certificate:
+    """Return a certificate that is refuted by no sizes that the graph's guards exclude.
+
+    The guards are no part of the question: what is left of such a verdict is unknown.
+    """
+
+    def settled(verdict: Verdict) -> Verdict:
+        if not isinstance(verdict, Refuted):
+            return verdict
+        from compiler.torch_api import contradicts_guards
+
+        numbers = {
+            name: value
+            for name, value in verdict.counterexample.items()
+            if isinstance(value, int)
+        }
+        if not contradicts_guards(numbers):
+            return verdict
+        return Unknown(f"the graph's guards exclude the point found, {numbers}")
+
+    verdicts = {name: settled(verdict) for name, verdict in made.verdicts.items()}
+    return replace(made, verdicts=verdicts)
+
+
 @dataclass(frozen=True, slots=True)
 class Obligations:
     """The compiler's validator."""
@@ -191,7 +215,7 @@ class Obligations:
         self, schedule: Schedule, program: Program | None
     ) -> list[Certificate]:
         """Return a certificate for each kernel, in order, and one for the plan."""
-        return certify_schedule(schedule, program)
+        return [_within_guards(one) for one in certify_schedule(schedule, program)]
 
     def emitted(
         self, kernels: Sequence[Emitted], schedule: Schedule
@@ -224,4 +248,4 @@ class Obligations:
                 found.append(known[key])
             else:
                 found.append(replace(known[key], kernel=name, seconds=0.0))
-        return found
+        return [_within_guards(one) for one in found]

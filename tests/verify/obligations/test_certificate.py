@@ -30,7 +30,13 @@ from compiler.ir.kernel import (
 )
 from compiler.ir.node import Axis, Buffer, Map, Program, Reduce
 from compiler.schedule import schedule
-from verify.obligations import certify_kernel, certify_schedule, validate, worst
+from verify.obligations import (
+    Obligations,
+    certify_kernel,
+    certify_schedule,
+    validate,
+    worst,
+)
 
 ROW, COLUMN, SIZE = digit("i"), digit("j"), symbol("N")
 
@@ -157,6 +163,19 @@ def test_a_symbolic_size_is_proved_and_its_fault_refuted() -> None:
     assert isinstance(bad["write_once"], Refuted)
     stretched = certify_kernel(kernel(add(mul(ROW, 9), COLUMN)), {SIZE: 1}).verdicts
     assert isinstance(stretched["in_bounds"], Refuted)
+
+
+def test_no_sizes_that_guards_exclude_refute(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, y = array("x", SIZE), array("y", SIZE)
+    store = Store("y", (ROW,), load("x", add(ROW, 1)), inner=False)
+    kernel = Kernel("k", (Axis(ROW, SIZE),), (), (store,), {"x": x, "y": y})
+    plan = Schedule((x,), (Allocate(y), kernel, Free("x")), ("y",))
+    made, _ = Obligations().scheduled(plan, None)
+    assert isinstance(made.verdicts["in_bounds"], Refuted)
+    monkeypatch.setattr("compiler.torch_api.contradicts_guards", lambda sizes: True)
+    made, _ = Obligations().scheduled(plan, None)
+    verdict = made.verdicts["in_bounds"]
+    assert isinstance(verdict, Unknown) and "guards exclude" in verdict.reason
 
 
 def test_a_row_reduction_with_its_second_pass_is_proved() -> None:

@@ -27,8 +27,9 @@ FELL_BACK = "could not be compiled"
 """What the compiler says of a graph that it leaves to PyTorch, as users are warned."""
 
 
-INTERPRETER = "OverflowError('overflow to"
-"""What Triton's interpreter raises (3.7.1) where an atomic sum of float16 overflows."""
+INTERPRETER = ("OverflowError('overflow to", "ValueError('Unsupported data type')")
+"""What Triton's interpreter raises (3.7.1) where an atomic sum of float16 overflows,
+and for any of bfloat16."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class Detection:
             where PyTorch's capture fails in the same way, ``"fallback"`` where the
             graph is left to PyTorch's own operators, ``"interpreter"`` where Triton's
             interpreter itself fails, ``"unsteady"`` where a fault did not show again
-            in a fresh process.
+            in a fresh process, ``"slow"`` where the time limit ends both runs.
     """
 
     programs: int
@@ -139,9 +140,11 @@ def detect(
 def _kind(case: Case, answer: Mapping[str, Any], process: SubjectProcess) -> str | None:
     """Return why a failure without a fault is no alarm, None if it is one."""
     detail = str(answer.get("detail", ""))
+    if answer["status"] == "hung":
+        return "slow"
     if FELL_BACK in detail:
         return "fallback"
-    if INTERPRETER in detail:
+    if any(text in detail for text in INTERPRETER):
         return "interpreter"
     return (
         None if is_own(case.subject, diagnose(case, process.run, answer)) else "before"

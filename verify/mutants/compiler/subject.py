@@ -26,6 +26,7 @@ from .changes import instead
 from .fault import ROUTES, Change, Fault, applied
 from .fusion import FUSION_FAULTS
 from .indices import INDEX_FAULTS
+from .interpreter import correct_casts
 from .reductions import REDUCTION_FAULTS
 from .small import Watched, small, smaller_tiles
 
@@ -67,6 +68,7 @@ def route_changes(route: str) -> tuple[Change, ...]:
 def _interpreted(kernels: Sequence[Any], options: Options) -> Mapping[str, Any]:
     from compiler.codegen.triton import build
 
+    correct_casts()
     return build(kernels, options, interpret=True)
 
 

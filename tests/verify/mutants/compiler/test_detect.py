@@ -43,8 +43,9 @@ OK = {"status": "ok"}
             },
             "interpreter",
         ),
+        ({"wrong": [FAILS], "right_cpp": [{"status": "hung"}]}, "slow"),
     ],
-    ids=["kill", "unsteady", "alarm", "before", "fallback", "interpreter"],
+    ids=["kill", "unsteady", "alarm", "before", "fallback", "interpreter", "slow"],
 )
 def test_failures_are_told_apart(
     monkeypatch: pytest.MonkeyPatch, answers: dict[str, list[Any]], seen: str
