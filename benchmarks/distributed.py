@@ -162,6 +162,30 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
     return found
 
 
+def merged(reports: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return one report of several runs; each cell says its commit.
+
+    What a later run measured takes the place of what an earlier one did; a cell that
+    failed or came too late takes no other's place.
+    """
+    places: dict[tuple[str, ...], dict[str, Any]] = {}
+    for report in reports:
+        for group in ("cells", "lost_ranks"):
+            for row in report[group]:
+                name = [row.get("model", ""), row["kind"], str(row["processes"])]
+                lost = not ("ways" in row or "resumed_steps" in row)
+                if not lost or (group, *name) not in places:
+                    places[(group, *name)] = {**row, "commit": report["commit"]}
+    cells = [row for key, row in sorted(places.items()) if key[0] == "cells"]
+    return {
+        "commits": [report["commit"] for report in reports],
+        "machines": [report["machine"] for report in reports],
+        "cells": cells,
+        "lost_ranks": [r for key, r in sorted(places.items()) if key[0] != "cells"],
+        "summary": summary(cells),
+    }
+
+
 def machine(device: str) -> dict[str, Any]:
     """Return where and with what this runs."""
     gpus = torch.cuda.device_count() if device == "cuda" else 0
@@ -184,11 +208,18 @@ def main() -> int:
     parser.add_argument("--kinds", nargs="*", default=list(KINDS))
     parser.add_argument("--tiny", action="store_true", help="to try the script out")
     parser.add_argument("--no-scaling", action="store_true", help="not on one GPU")
+    parser.add_argument("--alone", action="store_true", help="on one GPU only")
     parser.add_argument("--no-loss-of-rank", action="store_true")
     parser.add_argument("--deadline", type=float, default=550, help="[s]")
     parser.add_argument("--commit", default="unknown")
     parser.add_argument("--out", type=Path, default=RESULTS)
+    parser.add_argument("--merge", type=Path, nargs="*", help="write one of several")
     chosen = parser.parse_args()
+    if chosen.merge:
+        whole = merged([json.loads(path.read_text()) for path in chosen.merge])
+        chosen.out.write_text(json.dumps(whole, indent=1) + "\n")
+        print(json.dumps(whole["summary"], indent=1))
+        return 0
     until = time.monotonic() + chosen.deadline
     many = chosen.processes or torch.cuda.device_count() or 2
     options = ["--device", chosen.device, *(["--tiny"] if chosen.tiny else [])]
@@ -206,7 +237,7 @@ def main() -> int:
         found["summary"] = summary(found["cells"])
         chosen.out.write_text(json.dumps(found, indent=1) + "\n")
 
-    for pair in pairs:
+    for pair in () if chosen.alone else pairs:
         keep(cell(*pair, many, options, until))
     if not chosen.no_scaling:  # each on a GPU of its own, side by side
         side = many if chosen.device == "cuda" else 1

@@ -6,7 +6,7 @@ Forward, backward and one step of AdamW, all compiled, against float64 on the sa
 Arithmetic is float32 without TF32: bfloat16's rounding is larger than most mistakes.
 Allowed is an RMS error of three times eager mode's and 4 ulp of the size, for the loss,
 gradients, changed weights and buffers, over all numbers and with each tensor scaled to
-size 1. Models run in processes of their own, side by side, those first that compile
+size 1. Models run in processes of their own, side by side on all GPUs, those first that compile
 longest; nothing is timed.
 """
 
@@ -15,6 +15,7 @@ import contextlib
 import copy
 import fcntl
 import gc
+import itertools
 import json
 import math
 import os
@@ -396,6 +397,8 @@ def side_by_side(
         "PYTHONWARNINGS": "ignore",
     }
     waiting, running = list(chosen.models), dict[str, subprocess.Popen[bytes]]()
+    gpus = torch.cuda.device_count() if chosen.device == "cuda" else 0
+    seen = itertools.cycle(range(max(1, gpus)))
     command = [sys.executable, __file__, "--folder", str(folder)]
     command += ["--device", chosen.device, "--compilers", str(chosen.compilers)]
     command += ["--tiny"] if chosen.tiny else []
@@ -403,6 +406,8 @@ def side_by_side(
         while waiting or running:
             while waiting and len(running) < chosen.jobs:
                 name = waiting.pop()
+                if gpus > 1:
+                    environment["CUDA_VISIBLE_DEVICES"] = str(next(seen))
                 with (folder / f"{name}.log").open("wb") as log:
                     running[name] = subprocess.Popen(
                         [*command, "--child", name],
