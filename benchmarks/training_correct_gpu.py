@@ -6,8 +6,8 @@ Forward, backward and one step of AdamW, all compiled, against float64 on the sa
 Arithmetic is float32 without TF32: bfloat16's rounding is larger than most mistakes.
 Allowed is an RMS error of three times eager mode's and 4 ulp of the size, for the loss,
 gradients, changed weights and buffers, over all numbers and with each tensor scaled to
-size 1. Models run in processes of their own, side by side on all GPUs, those first that compile
-longest; nothing is timed.
+size 1. Models run in processes of their own, side by side on all GPUs, those first that
+compile longest; nothing is timed.
 """
 
 import argparse
