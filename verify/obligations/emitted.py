@@ -183,15 +183,20 @@ def certify_emitted(
     verdicts: dict[str, Verdict] = {
         f"ttir_{name}": _plain(verdict) for name, verdict in report.verdicts.items()
     }
-    if isinstance(verdicts.get("ttir_write_once"), Refuted):
-        if may_meet(emitted.kernel):
-            verdicts["ttir_write_once"] = Unknown(
-                "places that are read may be equal; which value stays is not defined"
-            )
-        elif repeated := may_overlap(emitted.kernel, least):
-            verdicts["ttir_write_once"] = Unknown(
-                f"elements of {repeated} may lie at one place, as it was laid out"
-            )
+    refuted = [
+        name
+        for name in ("ttir_write_once", "ttir_no_race")
+        if isinstance(verdicts.get(name), Refuted)
+    ]
+    if "ttir_write_once" in refuted and may_meet(emitted.kernel):
+        verdicts["ttir_write_once"] = Unknown(
+            "places that are read may be equal; which value stays is not defined"
+        )
+    elif refuted and (repeated := may_overlap(emitted.kernel, least)):
+        laid_out = Unknown(
+            f"elements of {repeated} may lie at one place, as it was laid out"
+        )
+        verdicts.update(dict.fromkeys(refuted, laid_out))
     return Certificate(emitted.kernel.name, verdicts, time.process_time() - start)
 
 

@@ -175,15 +175,15 @@ def test_an_empty_launch_does_nothing_wrong_but_leaves_what_it_had_to_fill() -> 
     assert isinstance(worst(certify_emitted(none, writes=FILLED).verdicts), Proved)
 
 
-def windows(step: Index) -> Kernel:
+def windows(step: Index, rows: int = 5) -> Kernel:
     """Rows of three, each ``step`` behind the one before."""
-    out = replace(array("y", 5, 3), strides=(index(step), index(1)))
+    out = replace(array("y", rows, 3), strides=(index(step), index(1)))
     return Kernel(
         "windows",
-        (Axis(ROW, index(5)), Axis(COLUMN, index(3))),
+        (Axis(ROW, index(rows)), Axis(COLUMN, index(3))),
         (),
         (Store("y", (ROW, COLUMN), load("x", add(ROW, COLUMN)), False),),
-        {"x": array("x", 7), "y": out},
+        {"x": array("x", rows + 2), "y": out},
     )
 
 
@@ -207,3 +207,16 @@ def test_no_stride_reaches_further_than_memory() -> None:
     )
     found = certify_emitted(emitted(kernel), {SIZE: 2, step: 5})
     assert not isinstance(found.verdicts["ttir_no_wrap"], Refuted), found.verdicts
+
+
+@pytest.mark.parametrize("step", [1, 3, symbol("step")], ids=["1", "3", "step"])
+def test_programs_that_write_windows_in_place_meet_as_they_lie(step: Index) -> None:
+    kernel = windows(step, 3000)
+    twice = make("mul", (load("y", ROW, COLUMN), load("x", ROW)), "float32")
+    stores = (Store("y", (ROW, COLUMN), twice, False),)
+    verdict = certify_emitted(emitted(replace(kernel, stages=stores))).verdicts
+    found = verdict["ttir_no_race"]
+    if step == 3:
+        assert isinstance(found, Proved)
+    else:
+        assert isinstance(found, Unknown) and "laid out" in found.reason
