@@ -6,13 +6,14 @@ strides, none of which needs another, run in one, as long as they are near each 
 in the program, so that no array lives much longer.
 """
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 
 from compiler.ir.expression import Expression
+from compiler.ir.index import constant_value
 from compiler.ir.node import Buffer
 
 from .assemble import needed_arrays
-from .groups import Graph, Group
+from .groups import SMALL, Graph, Group
 from .loops import accesses
 from .nest import Nest
 from .work import BYTES, points
@@ -31,6 +32,12 @@ It makes no array that would live longer. A GPU moves that much in 60 microsecon
 which starting and draining take 2. A core, though, follows only so many arrays at once.
 """
 
+IN_PARTS = 12
+"""As :data:`IN_PLACE`, where each program changes the arrays of one of the strangers.
+
+Pointers to that many arrays fill the 4 KiB that a kernel's arguments may take.
+"""
+
 
 def with_siblings(graph: Graph, buffers: Mapping[str, Buffer]) -> None:
     """Fuse independent pointwise groups of one shape that are near each other."""
@@ -43,7 +50,9 @@ def with_siblings(graph: Graph, buffers: Mapping[str, Buffer]) -> None:
             continue
         on_gpu = group.device.startswith("cuda")
         in_place = all(graph.root(name) in inputs for name in needed[number])
-        more = IN_PLACE if on_gpu and in_place else 1
+        more = 1
+        if on_gpu and in_place:
+            more = IN_PARTS if _in_parts(group, needed[number], graph) else IN_PLACE
         most = more * MOST_BYTES
         key = shape_of(group.nest, buffers, most)
         if key is None:
@@ -52,8 +61,10 @@ def with_siblings(graph: Graph, buffers: Mapping[str, Buffer]) -> None:
         other = recent.get(key)
         if other is not None and other in graph.groups:
             partner = graph.groups[other]
+            if more == IN_PARTS and not _apart(partner, group, graph):
+                more = IN_PLACE
             near = number - max(other, graph.latest(partner)) <= NEAR
-            few = _bytes(partner, graph) + _bytes(group, graph) <= most
+            few = _bytes(partner, graph) + _bytes(group, graph) <= more * MOST_BYTES
             fit = near and few and are_strangers(partner, group)
             if fit and graph.join(partner, group, more):
                 continue
@@ -81,6 +92,24 @@ def shape_of(nest: Nest, buffers: Mapping[str, Buffer], most: int) -> Hashable |
     if moved > most:
         return None
     return tuple(axis.extent for axis in nest.outer), frozenset(steps)
+
+
+def _in_parts(group: Group, made: Iterable[str], graph: Graph) -> bool:
+    """Return whether a nest changes many points of arrays, and reads each of them."""
+    assert group.nest is not None
+    read = {graph.root(name) for name in group.reads}
+    changed = {graph.root(name) for name in made} <= read
+    return changed and points(group.nest.axes) > SMALL
+
+
+def _apart(left: Group, right: Group, graph: Graph) -> bool:
+    """Return whether both touch no array but single numbers."""
+    shared = (left.reads | left.writes) & (right.reads | right.writes)
+    return all(
+        constant_value(extent) == 1
+        for name in shared
+        for extent in graph.buffers[name].shape
+    )
 
 
 def _bytes(group: Group, graph: Graph) -> int:

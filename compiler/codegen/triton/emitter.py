@@ -44,6 +44,7 @@ class Emitter:
         lines: What is printed so far.
         functions: Names of library functions that were used.
         asserts: Whether an index is checked when the kernel runs.
+        chosen: Buffers that a variable points to for the time being, and its name.
         inverses: Float32 values in [1, 2**126), or NaN, with known inverses.
         deterministic: Whether atomic sums of floats are refused.
     """
@@ -56,6 +57,7 @@ class Emitter:
         self.asserts = False
         self.taken: set[str] = set(_TAKEN)
         self.pointers: dict[str, str] = {}
+        self.chosen: dict[str, str] = {}
         self.symbols: dict[Expression, str] = {}
         self.indent = 1
         self.eviction = ""
@@ -97,6 +99,8 @@ class Emitter:
 
         Names say nothing of the graph, so that equal kernels have equal sources.
         """
+        if buffer in self.chosen:
+            return self.chosen[buffer]
         if buffer not in self.pointers:
             stages = self.plan.kernel.stages
             stored = {s.buffer for s in stages if isinstance(s, Store)}

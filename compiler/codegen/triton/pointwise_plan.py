@@ -5,14 +5,16 @@ from dataclasses import replace
 from typing import Final
 
 from compiler.ir.expression import Expression, nodes
-from compiler.ir.index import constant_value, digit, product
+from compiler.ir.index import constant_value, digit, index, product
 from compiler.ir.kernel import Kernel
 from compiler.ir.node import Axis
 from compiler.ir.operations import OPERATIONS
 
 from .flat import expressions, replaced
+from .parts import parts_of
 from .tile import (
     LINE_BYTES,
+    PART,
     Access,
     Plan,
     TileAxis,
@@ -31,6 +33,16 @@ _COSTLY: Final = 12
 
 def plan_pointwise(kernel: Kernel) -> Plan:
     """Return the plan of a flat kernel without inner axes."""
+    parts = parts_of(kernel)
+    found = _plan_whole(kernel, max(len(parts), 1))
+    if not parts:
+        return found
+    chooser = Axis(PART, index(len(parts)))
+    return replace(found, programs=(chooser, *found.programs), parts=parts)
+
+
+def _plan_whole(kernel: Kernel, parts: int) -> Plan:
+    """Return the plan of a kernel of which a program does all, or one of its parts."""
     found = accesses(kernel)
     second = _second_axis(kernel, found)
     if second is not None:
@@ -42,7 +54,7 @@ def plan_pointwise(kernel: Kernel) -> Plan:
     width = min((access.width for access in varying or found), default=4)
     size = size_of([axis.extent for axis in kernel.outer])
     lanes = bounded(_VECTOR_BYTES // width, 4, 16)
-    block, warps = _pointwise_block(size, lanes)
+    block, warps = _pointwise_block(size * parts, lanes)
     count = _suffix(kernel.outer, block)
     x, rewritten = flat_axis("x", kernel, kernel.outer[len(kernel.outer) - count :])
     return Plan(

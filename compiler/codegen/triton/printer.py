@@ -15,6 +15,7 @@ from . import library
 from .emitter import Emitter
 from .flat import expressions
 from .folding import print_folded
+from .parts import print_parts
 from .plan import plan
 from .product import print_product
 from .reducing import (
@@ -106,6 +107,9 @@ def print_kernel(
     emitter.header()
     if chosen.reduced is None:
         stores = [s for s in chosen.kernel.stages if isinstance(s, Store)]
+        if chosen.parts:
+            print_parts(emitter, chosen.parts, _store)
+            return _module(emitter, kernel)
         if all(constant_value(axis.extent) == 1 for axis in chosen.kernel.outer):
             _values_first(emitter, stores)
         for stage in stores:

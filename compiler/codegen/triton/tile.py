@@ -39,6 +39,12 @@ MANY: Final = 1 << 24
 LINE_BYTES: Final = 128
 """Of a cache line."""
 
+PART: Final = digit("part")
+"""Which of several independent parts of a kernel a program does."""
+
+Parts = tuple[tuple[int, ...], ...]
+"""The numbers of each part's stages."""
+
 
 @dataclass(frozen=True, slots=True)
 class TileAxis:
@@ -120,6 +126,8 @@ class Plan:
             a product. Divides the number of rows of tiles.
         factors: Of a product of matrices, else None. Its reduction is no stage of the
             kernel then.
+        parts: Stages that programs do apart; () if each does all. ``PART`` is the
+            first axis of programs then.
     """
 
     kernel: Kernel
@@ -132,6 +140,7 @@ class Plan:
     folded: TileAxis | None = None
     neighbours: int = 1
     factors: "MatrixFactors | None" = None
+    parts: Parts = ()
 
     @property
     def independent(self) -> tuple[TileAxis, ...]:

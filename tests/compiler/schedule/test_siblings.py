@@ -7,7 +7,7 @@ import pytest
 from compiler.ir.expression import Expression
 from compiler.ir.index import contiguous_strides, digit, index
 from compiler.ir.node import Assign, Axis, Buffer, Extern, Map, Node, Program, Reference
-from compiler.ir.scalar import cast, load
+from compiler.ir.scalar import apply, cast, load
 from compiler.schedule.groups import grouped
 from compiler.schedule.nest import nest_of
 from compiler.schedule.siblings import shape_of, with_siblings
@@ -101,6 +101,29 @@ def test_a_gpu_changes_more_arrays_of_the_caller(
             nodes.append(replace(made, buffer=replace(made.buffer, device=device)))
     outputs = () if into else tuple(f"a{n}" for n in range(30))
     program = Program(tuple(inputs), tuple(nodes), outputs)
+    graph = grouped(program)
+    with_siblings(graph, program.buffers())
+    assert len(graph.groups) == kernels
+
+
+@pytest.mark.parametrize(
+    ("shape", "shared", "kernels"),
+    [((256, 128), "", 1), ((256, 64), "", 3), ((256, 128), "w", 2)],
+)
+def test_a_gpu_changes_many_large_arrays_that_share_nothing(
+    shape: tuple[int, int], shared: str, kernels: int
+) -> None:
+    """Each program changes one array; of small ones it changes all in turn."""
+    inputs = [array("w", "float32", shape)] if shared else []
+    nodes: list[Node] = []
+    axes = tuple(Axis(d, index(e)) for d, e in zip((A, B), shape, strict=True))
+    for n in range(200):
+        names = [f"t{n}", shared or f"g{n}"]
+        inputs += [array(name, "float32", shape) for name in names if name != "w"]
+        values = [load(name, (A, B), "float32") for name in names]
+        nodes.append(Assign(names[0], axes, apply("add", *values)))
+    on_gpu = tuple(replace(one, device="cuda") for one in inputs)
+    program = Program(on_gpu, tuple(nodes), ())
     graph = grouped(program)
     with_siblings(graph, program.buffers())
     assert len(graph.groups) == kernels

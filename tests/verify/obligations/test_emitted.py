@@ -84,6 +84,25 @@ def normalise(rows: Index, columns: Index) -> Kernel:
     )
 
 
+def steps(count: int, size: Index, kinds: int = 1) -> Kernel:
+    """Return a kernel each of whose programs changes one of several arrays."""
+    rate = load("rate", index(0))
+    stages = []
+    for n in range(count):
+        step = make("mul", (load(f"x{n}", ROW), rate), "float32")
+        value = make(
+            "add" if n % kinds else "sub", (load(f"y{n}", ROW), step), "float32"
+        )
+        stages.append(Store(f"y{n}", (ROW,), value, False))
+    arrays = {
+        f"{letter}{n}": array(f"{letter}{n}", size)
+        for n in range(count)
+        for letter in "xy"
+    }
+    arrays["rate"] = array("rate", 1)
+    return Kernel("steps", (Axis(ROW, index(size)),), (), tuple(stages), arrays)
+
+
 FILLED = frozenset({"y"})
 
 
@@ -124,6 +143,26 @@ def test_arrays_in_one_memory_race_unless_each_element_is_its_own() -> None:
     turned = emitted(transpose(64, 64))
     found = certify_emitted(turned, writes=frozenset(), shared=shared)
     assert isinstance(found.verdicts["ttir_no_race"], Refuted)
+
+
+@pytest.mark.parametrize("kinds", [1, 2])
+@pytest.mark.parametrize("count", [2, 3, 20])
+def test_programs_of_parts_are_proved(count: int, kinds: int) -> None:
+    good = emitted(steps(count, 40001, kinds))
+    found = certify_emitted(good)
+    assert isinstance(worst(found.verdicts), Proved), found.verdicts
+    last = f"y{count - 1}"
+    arrays = {**good.kernel.buffers, last: array(last, 40000)}
+    small = replace(good, kernel=replace(good.kernel, buffers=arrays))
+    assert isinstance(certify_emitted(small).verdicts["ttir_in_bounds"], Refuted)
+    both = certify_emitted(good, shared={last: ("y0", True)})
+    assert isinstance(both.verdicts["ttir_no_race"], Refuted)
+
+
+def test_programs_of_parts_of_any_size_are_not_refuted() -> None:
+    good = emitted(steps(3, SIZE))
+    found = certify_emitted(good, {SIZE: 1}, frozenset({"y0", "y1", "y2"}))
+    assert not isinstance(worst(found.verdicts), Refuted), found.verdicts
 
 
 def test_sizes_are_spelled_as_the_checker_reads_them() -> None:
