@@ -216,7 +216,16 @@ class Reads:
             if self._target(store, definition, rows, walk) is None:
                 return None
         to = self._unknown(node.axes, walk)
-        return self._target(store, definition, to, walk)
+        found = self._target(store, definition, to, walk)
+        before = self.definitions.of.get(node.base)
+        if (
+            found is not None
+            and before is not None
+            and isinstance(before.node, Scatter)
+        ):
+            # which of the scatters into one array this is, is not told
+            found = replace(found, wrong=False)
+        return found
 
     def _target(
         self,

@@ -282,3 +282,13 @@ def test_scans_and_scatters_are_followed(planned: Plan) -> None:
         program, with_kernel(schedule, kernel, replace(kernel, stages=other))
     )
     assert not isinstance(found, Proved)
+
+
+def test_of_scatters_into_one_array_none_is_refuted(planned: Plan) -> None:
+    def twice(x: torch.Tensor) -> torch.Tensor:
+        rows = torch.zeros(2, 4, dtype=torch.int64)
+        return torch.scatter(x, 0, rows, x).index_copy(0, torch.tensor([0]), x[:1])
+
+    found = verdicts(*planned(twice, rand(2, 4)))
+    assert len(found) > 1
+    assert not any(isinstance(verdict, Refuted) for verdict in found)
