@@ -22,6 +22,7 @@ from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 from torch.nn.parallel import DistributedDataParallel
 
+from benchmarks import turns
 from benchmarks.training_models import Loss, batch_of, model_of
 
 WAYS = ("eager", "inductor", "tilewright")
@@ -195,38 +196,41 @@ def train(chosen: argparse.Namespace) -> dict[str, Any]:
     losses: dict[str, list[float]] = {}
     timed = batch_of(chosen.model, device, alphabet=ALPHABET, tiny=chosen.tiny)
     for way in WAYS:
-        before = torch.cuda.memory_allocated() if device == "cuda" else 0
-        trained = Trained(chosen.model, chosen.kind, way, device, chosen.tiny)
-        start = time.perf_counter()
-        losses[way] = [trained.mean_loss(0)]
-        synchronize(device)
-        rows[way]["compile_s"] = time.perf_counter() - start
-        losses[way] += [trained.mean_loss(1)]
-        if device == "cuda":
-            torch.cuda.reset_peak_memory_stats()
-        losses[way] += [trained.mean_loss(n) for n in range(2, STEPS)]
-        peak = torch.cuda.max_memory_allocated() - before if device == "cuda" else 0
-        rows[way]["peak_mb"] = peak / 2**20
-        rows[way]["first_loss"], rows[way]["last_loss"] = (
-            losses[way][0],
-            losses[way][-1],
-        )
-        rows[way]["worst_loss"] = max(
-            abs(a - b) / abs(b)
-            for a, b in zip(losses[way], losses["eager"], strict=True)
-        )
-        steps[way] = partial(trained.train_on, *timed)
+        with turns.beside():
+            before = torch.cuda.memory_allocated() if device == "cuda" else 0
+            trained = Trained(chosen.model, chosen.kind, way, device, chosen.tiny)
+            start = time.perf_counter()
+            losses[way] = [trained.mean_loss(0)]
+            synchronize(device)
+            rows[way]["compile_s"] = time.perf_counter() - start
+            losses[way] += [trained.mean_loss(1)]
+            if device == "cuda":
+                torch.cuda.reset_peak_memory_stats()
+            losses[way] += [trained.mean_loss(n) for n in range(2, STEPS)]
+            peak = torch.cuda.max_memory_allocated() - before if device == "cuda" else 0
+            rows[way]["peak_mb"] = peak / 2**20
+            rows[way]["first_loss"], rows[way]["last_loss"] = (
+                losses[way][0],
+                losses[way][-1],
+            )
+            rows[way]["worst_loss"] = max(
+                abs(a - b) / abs(b)
+                for a, b in zip(losses[way], losses["eager"], strict=True)
+            )
+            steps[way] = partial(trained.train_on, *timed)
     times: dict[str, list[float]] = {way: [] for way in WAYS}
-    for number in range(chosen.rounds):
-        for way in WAYS if number % 2 else reversed(WAYS):
-            times[way].append(seconds(steps[way], device, 5))
+    with turns.alone():
+        for number in range(chosen.rounds):
+            for way in WAYS if number % 2 else reversed(WAYS):
+                times[way].append(seconds(steps[way], device, 5))
     for way in WAYS:
         rows[way]["step_ms"] = 1e3 * statistics.median(times[way])
         out = os.environ.get("OUT")
         keep = way == "tilewright" and dist.get_rank() == 0 < dist.get_world_size() - 1
         name = f"{chosen.model}_{chosen.kind}.json.gz"
         file = Path(out, name) if keep and out else None
-        rows[way] |= overlap(steps[way], device, file)
+        with turns.beside():
+            rows[way] |= overlap(steps[way], device, file)
     return {"ways": rows}
 
 

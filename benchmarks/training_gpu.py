@@ -34,6 +34,7 @@ from benchmarks.fusing_gpu import (  # sets the caches' folders before torch is 
 
 import torch  # isort: skip
 
+from benchmarks import turns
 from benchmarks.training_models import NAMES, Loss, batch_of, model_of
 
 WAYS: dict[str, tuple[str, str | None] | None] = {
@@ -99,8 +100,11 @@ def measure(
     model, batch = model_of(name, dropout=dropout).cuda(), batch_of(name, "cuda")
     wide = copy.deepcopy(model).double()
     inputs, labels = batch
-    wide(inputs.double() if inputs.is_floating_point() else inputs, labels).backward()
-    exact = gradients(wide)
+    inputs = inputs.double() if inputs.is_floating_point() else inputs
+    with turns.beside():
+        wide(inputs, labels).backward()
+        exact = gradients(wide)
+        torch.cuda.synchronize()
     del wide
     torch.cuda.empty_cache()
     buffers = {key: value.clone() for key, value in model.state_dict().items()}
@@ -108,13 +112,15 @@ def measure(
     for way in ways:
         model.load_state_dict(buffers)
         try:
-            calls[way] = _ready(row, model, batch, way, exact)
+            with turns.beside():
+                calls[way] = _ready(row, model, batch, way, exact)
         except Exception:
             row[f"{way}_failed"] = traceback.format_exc()[-1500:]
             print(name, way, "FAILED", row[f"{way}_failed"], flush=True)
     del exact
-    for key, value in alternate(calls, rounds, 2).items():
-        row[f"{key}_ms"] = value * 1e3
+    with turns.alone():
+        for key, value in alternate(calls, rounds, 2).items():
+            row[f"{key}_ms"] = value * 1e3
     return row
 
 
@@ -261,11 +267,12 @@ def adamw(rounds: int) -> dict[str, Any]:
         )
         torch._dynamo.reset()
         step = compiled_way(optimizer.step, way)
-        start = time.perf_counter()
-        for _ in range(3):
-            step()
-        torch.cuda.synchronize()
-        row[f"{way}_compile_s"] = time.perf_counter() - start
+        with turns.beside():
+            start = time.perf_counter()
+            for _ in range(3):
+                step()
+            torch.cuda.synchronize()
+            row[f"{way}_compile_s"] = time.perf_counter() - start
         if exact:
             row[f"{way}_worst"] = max(
                 float((a - b).abs().max()) for a, b in zip(weights, exact, strict=True)
@@ -273,10 +280,11 @@ def adamw(rounds: int) -> dict[str, Any]:
         else:
             exact = [weight.detach().clone() for weight in weights]
         calls[way] = step
-    for key, value in alternate(calls, rounds, 2).items():
-        row[f"{key}_host_us"] = value * 1e6
-    for key, value in queued(calls, rounds).items():
-        row[f"{key}_us"] = value * 1e6
+    with turns.alone():
+        for key, value in alternate(calls, rounds, 2).items():
+            row[f"{key}_host_us"] = value * 1e6
+        for key, value in queued(calls, rounds).items():
+            row[f"{key}_us"] = value * 1e6
     row["over_bytes"] = row["tilewright_us"] / row["copy_us"]
     return row
 
