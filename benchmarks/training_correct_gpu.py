@@ -389,7 +389,7 @@ def side_by_side(
 
     The last of ``chosen.models`` starts first.
     """
-    environment: Mapping[str, str] = {
+    environment: dict[str, str] = {
         **os.environ,
         "TILEWRIGHT_CACHE": str(folder / "cache"),
         "TRITON_CACHE_DIR": str(folder / "triton"),
