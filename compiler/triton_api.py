@@ -136,9 +136,8 @@ class _InterpretedMath:
                 for arg in args
             ]
             result = function(*values).numpy()
-            shape = list(next(a.shape for a in args if isinstance(a, language.tensor)))
-            if len(args) > 1:
-                shape = list(result.shape) if shape or result.size > 1 else []
+            shapes = [tuple(a.shape) for a in args if isinstance(a, language.tensor)]
+            shape = list(numpy.broadcast_shapes(*shapes))
             kind = language.block_type(dtype, shape) if shape else dtype
             return language.tensor(TensorHandle(result, dtype), kind)
 

@@ -33,7 +33,11 @@ FLAGS: Final = (
     "-ffp-contract=off",
     "-w",
 )
-"""Options for the compiler; none changes a rounding."""
+"""Options for the compiler; none changes a rounding.
+
+``-fno-trapping-math`` takes a cast to an integer and back for a truncation, which keeps
+the sign of zero: ``codegen.cpp.spelling`` hides such casts from it.
+"""
 
 LIBRARIES: Final = ("-lmvec", "-lm")
 

@@ -11,6 +11,7 @@ import pytest
 import torch
 import triton
 import triton.language as tl
+from triton.language.extra import libdevice
 
 from compiler.triton_api import compile_kernel, interpreted, reinterpret
 
@@ -175,6 +176,26 @@ def test_the_interpreter_multiplies_matrices_of_half_types(name: str) -> None:
 def multiplied(a, b, out):  # type: ignore[no-untyped-def]
     at = tl.arange(0, 16)[:, None] * 16 + tl.arange(0, 16)[None, :]
     tl.store(out + at, tl.dot(tl.load(a + at), tl.load(b + at)))
+
+
+@pytest.mark.parametrize("size", [1, 4])
+def test_the_interpreter_broadcasts_a_number_in_functions(size: int) -> None:
+    import torch
+
+    from compiler.triton_api import faithful_interpreter, interpreted
+
+    x, out = torch.arange(1.0, size + 1), torch.empty(size)
+    with faithful_interpreter():
+        interpreted(rests)[(1,)](x, out, size=size)
+    assert out.equal(torch.where(torch.fmod(torch.tensor(5.0), x) > 0, 1.0, 0.0))
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def rests(x, out, size: tl.constexpr):  # type: ignore[no-untyped-def]
+    at = tl.arange(0, size)
+    rest = libdevice.fmod(tl.load(x) * 0 + 5.0, tl.load(x + at))
+    some = (rest > 0) & (at < size)
+    tl.store(out + at, tl.where(some, 1.0, 0.0))
 
 
 def test_a_launcher_is_built_beforehand_only_where_the_release_builds_one(

@@ -492,3 +492,20 @@ def test_deterministic_results_of_a_row_whatever_the_batch(same: Same) -> None:
             assert torch.equal(a, b[:rows])
     for a, b in zip(compiled(x), whole, strict=True):
         assert torch.equal(a, b)
+
+
+@pytest.mark.parametrize("back", [torch.float16, torch.float32, torch.float64])
+@pytest.mark.parametrize("whole", [torch.int16, torch.int32, torch.int64])
+def test_an_integer_has_no_negative_zero(whole: torch.dtype, back: torch.dtype) -> None:
+    """C++ compilers take both casts for a truncation, which leaves one of -0.5."""
+
+    def f(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        y = x.to(whole)
+        return y.to(back), torch.where(x > 9, 3, y).to(back) * 2
+
+    for start in (torch.bfloat16, torch.float32, torch.float64):
+        torch._dynamo.reset()
+        x = torch.tensor([-0.5, -0.0, 0.0, 0.5, -1.5, -0.99] * 7, dtype=start)
+        found = torch.compile(f, backend="tilewright")(x)
+        for mine, wanted in zip(found, f(x), strict=True):
+            assert mine.equal(wanted) and mine.signbit().equal(wanted.signbit())

@@ -21,6 +21,9 @@ typedef double f64;
 #define INLINE static inline __attribute__((always_inline))
 extern "C" void *aligned_alloc(u64, u64);
 extern "C" void free(void *);
+// the same value, of which the compiler knows nothing
+INLINE f32 hidden(f32 x) { __asm__("" : "+m"(x)); return x; }
+INLINE f64 hidden(f64 x) { __asm__("" : "+m"(x)); return x; }
 """
 
 CONVERSIONS: Final = """\

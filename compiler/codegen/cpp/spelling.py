@@ -3,7 +3,7 @@
 import math
 from typing import Final
 
-from compiler.ir.expression import Expression
+from compiler.ir.expression import Expression, nodes
 from compiler.ir.operations import OPERATIONS, type_class
 from compiler.ir.scalar import HALF_TYPES, bits
 
@@ -101,7 +101,8 @@ def operation(node: Expression, args: list[str]) -> str:
     op, dtype = node.op, node.dtype
     source = node.args[0].dtype
     if op == "cast":
-        return cast(args[0], source, dtype)
+        text = cast(args[0], source, dtype)
+        return _without_sign(text, node) if _may_truncate(node) else text
     if op == "bitcast":
         return _bitcast(args[0], source, dtype)
     if op == "guard":
@@ -160,6 +161,29 @@ def cast(value: str, source: str, dtype: str) -> str:
         # out of range: the low bits, as the vector units of a processor do it
         return f"({VALUES[dtype]})({'i64' if dtype == 'uint8' else 'i32'}){value}"
     return f"({VALUES[dtype]}){value}"
+
+
+def _may_truncate(node: Expression) -> bool:
+    """Return whether a cast makes a float of an integer that was one of a float."""
+    if type_class(node.dtype) != "float" or type_class(node.args[0].dtype) == "float":
+        return False
+    return any(
+        part.op == "cast"
+        and type_class(part.dtype) != "float"
+        and type_class(part.args[0].dtype) == "float"
+        for part in nodes(node.args[0])
+    )
+
+
+def _without_sign(text: str, node: Expression) -> str:
+    """Return the text of such a cast, with a zero added that the compiler cannot see.
+
+    It would take both casts for a truncation, which leaves -0 of what lies above -1
+    where an integer has no such zero.
+    """
+    if node.dtype in HALF_TYPES:
+        return text.removesuffix(")") + " + nought_f32)"
+    return f"({text} + nought_{VALUES[node.dtype]})"
 
 
 def _bitcast(value: str, source: str, dtype: str) -> str:

@@ -57,9 +57,14 @@ class Writer:
         size = "[[maybe_unused]] i64" if empty else "i64"
         parameters += [f"{size} {parameter(s)}" for s in self.nest.symbols]
         text = "" if empty else self.body.text().replace("\n", "\n    ")
+        noughts = "".join(
+            f"    const {kind} nought_{kind} = hidden(({kind})0);\n"
+            for kind in ("f32", "f64")
+            if f"nought_{kind}" in text
+        )
         return (
             f'extern "C" i32 {entry(self.nest.name)}({", ".join(parameters)}) {{\n'
-            f"    i32 bad = 0;\n    {text}\n    return bad;\n}}\n"
+            f"    i32 bad = 0;\n{noughts}    {text}\n    return bad;\n}}\n"
         )
 
     def extent(self, value: Index) -> str:

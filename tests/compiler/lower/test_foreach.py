@@ -77,6 +77,12 @@ def test_lists_of_other_lengths_are_left_to_the_operator() -> None:
     assert TABLE[torch.ops.aten._foreach_mul.List](xs, xs[:1]) is NotImplemented
 
 
+def test_truth_values_are_not_subtracted() -> None:
+    compiled = torch.compile(torch._foreach_sub, backend="tilewright")
+    with pytest.raises(RuntimeError, match="bool"):
+        compiled([torch.ones(2) > 0], 1)
+
+
 def steps(make: Callable[[list[nn.Parameter]], Any], compiled: bool) -> Iterator[Any]:
     torch.manual_seed(0)
     weights = [nn.Parameter(torch.randn(5 + n)) for n in range(6)]
