@@ -80,7 +80,7 @@ def test_lists_of_other_lengths_are_left_to_the_operator() -> None:
 def test_truth_values_are_not_subtracted() -> None:
     compiled = torch.compile(torch._foreach_sub, backend="tilewright")
     with pytest.raises(RuntimeError, match="bool"):
-        compiled([torch.ones(2) > 0], 1)
+        compiled([torch.ones(2) > 0], [1])
 
 
 def steps(make: Callable[[list[nn.Parameter]], Any], compiled: bool) -> Iterator[Any]:
