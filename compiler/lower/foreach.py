@@ -88,7 +88,7 @@ def _each(
     if len({len(values) for values in listed}) != 1:
         return NotImplemented
 
-    if one is torch.sub and any(x.dtype == torch.bool for x in listed[0]):
+    if one is torch.sub and any(x.dtype == torch.bool for x in args[0]):
         return NotImplemented  # the operator refuses it
 
     def entry(name: str, value: Any, place: int) -> Any:
