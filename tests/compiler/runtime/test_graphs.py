@@ -112,16 +112,15 @@ class Pair:
         self.junk: list[torch.Tensor] = []
 
     def begin(self, number: float) -> tuple[torch.Tensor, list[torch.Tensor]]:
-        # so that x lies elsewhere
-        self.junk.append(torch.empty(self.size + 1, device=self.device))
         x = torch.full((self.size,), float(number), device=self.device)
+        self.junk.append(x)  # so that the next one lies elsewhere
         loss, *saved = self.forward([x, self.weight])
         assert loss.item() == self.size * 3 * number**2
         return loss, saved
 
     def end(self, number: float, saved: list[torch.Tensor]) -> tuple[Any, ...]:
         tangent = torch.tensor(0.5, device=self.device)
-        self.junk.append(torch.empty(1, device=self.device))
+        self.junk.append(tangent)
         args = [tangent, *saved]
         saved.clear()
         del tangent
