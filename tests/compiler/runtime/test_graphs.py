@@ -322,10 +322,9 @@ def test_gradients_that_are_kept_for_good_never_change(donated: bool) -> None:
             pair.check(before, gradients)
     held.clear()
     before = pair.recorder.recorded
-    for number in range(8):
+    for number in range(4):
         pair.end(number, pair.begin(number)[1])
-    # how many depends on which addresses the allocator gives again
-    assert pair.recorder.recorded <= before + MOST
+    assert pair.recorder.recorded <= before + 1
 
 
 @pytest.mark.parametrize("donated", [False, True])
