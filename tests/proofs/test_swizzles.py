@@ -11,6 +11,7 @@ from proofs import swizzles
 from proofs.swizzles import CONVERSIONS, Conversion, check, theorems
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("conversion", CONVERSIONS, ids=lambda c: c.name)
 def test_each_certificate_holds(conversion: Conversion) -> None:
     assert isinstance(check(conversion, 1.0), Proved)

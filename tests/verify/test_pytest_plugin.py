@@ -62,6 +62,7 @@ def test_device(tilewright_device):
 """
 
 
+@pytest.mark.slow
 def test_a_failing_layout_is_kept_as_json_and_tried_first(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, repository: Path
 ) -> None:

@@ -31,9 +31,9 @@ def agrees(found: Plan) -> bool:
 
 def test_programs_do_what_the_steps_do() -> None:
     found = 0
-    for pair in random_pairs(7, 300):
+    for pair in random_pairs(7, 150):
         found += agrees(plan(pair.src, pair.dst, pair.element_bits))
-    assert found > 30
+    assert found > 15
 
 
 @pytest.mark.parametrize("bits", [8, 16, 32, 64, 128])

@@ -18,6 +18,7 @@ def test_at_least_twenty_five_theorems_one_over_ten_million() -> None:
     assert max(theorem.instances for theorem in found) > 10_000_000
 
 
+@pytest.mark.slow
 def test_each_question_has_symbolic_parameters() -> None:
     asked = queries()
     assert set(asked) == {theorem.name for theorem in parametric()}

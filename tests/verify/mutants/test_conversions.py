@@ -9,7 +9,7 @@ from compiler.convert.simulate import run as simulate
 from verify.mutants import CONVERSION_MUTANTS, Mutant, run
 from verify.mutants.conversions import silent_warps
 
-COUNT = 12
+COUNT = 6
 
 
 def test_every_kind_of_conversion_fault_has_a_mutant() -> None:

@@ -84,7 +84,7 @@ def ran(kernel: Kernel, tensors: dict[str, torch.Tensor], sizes: dict[str, int])
     return printed.source
 
 
-@pytest.mark.parametrize("count", [2, 3, 16, 20])
+@pytest.mark.parametrize("count", [2, 3, 20])
 def test_each_program_changes_one_array(count: int) -> None:
     tensors = arrays(count, SIZE)
     kernel = kernel_of(changes(count), tensors, index(SIZE))
