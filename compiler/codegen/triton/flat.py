@@ -24,6 +24,7 @@ from compiler.ir.index import (
 from compiler.ir.kernel import Kernel, Prefix, Reduction, Stage, Store
 from compiler.ir.node import Axis, Buffer
 from compiler.ir.ranges import Ranges
+from compiler.ir.scalar import constant
 
 
 def expressions(stage: Stage) -> tuple[Expression, ...]:
@@ -86,6 +87,35 @@ def flattened(kernel: Kernel) -> Kernel:
             stage = replace(stage, target=(recombined(ranges.simplify(place)),))
         stages.append(stage)
     return _merged(_without_units(replace(kernel, stages=tuple(stages))))
+
+
+def without_points(kernel: Kernel) -> Kernel:
+    """Return an equal kernel, for one whose inner axes have no point.
+
+    What runs over them reads nothing: its indices count as 0, whatever they were, and
+    a load at 0 would be out of an array without elements. A kernel that does nothing
+    else has no program.
+
+    Args:
+        kernel: One of whose inner axes has extent 0.
+    """
+    stages: list[Stage] = []
+    for stage in kernel.stages:
+        if isinstance(stage, Reduction):
+            values = tuple(constant(0, value.dtype) for value in stage.values)
+            stages.append(replace(stage, values=values))
+        elif isinstance(stage, Prefix):
+            stages.append(replace(stage, value=constant(0, stage.value.dtype)))
+        elif stage.inner:
+            value = constant(0, stage.value.dtype)
+            places = tuple(index(0) for _ in stage.target)
+            stages.append(replace(stage, target=places, value=value, condition=None))
+        else:
+            stages.append(stage)
+    outer = kernel.outer
+    if all(not isinstance(stage, Store) or stage.inner for stage in stages):
+        outer = (*outer, Axis(digit("none"), index(0)))
+    return replace(kernel, outer=outer, stages=tuple(stages))
 
 
 def _axes(kernel: Kernel) -> tuple[Axis, ...]:

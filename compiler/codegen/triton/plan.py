@@ -1,8 +1,9 @@
 """The choice of form, tile and warps for a kernel on a GPU."""
 
+from compiler.ir.index import constant_value
 from compiler.ir.kernel import Kernel
 
-from .flat import flattened
+from .flat import flattened, without_points
 from .pointwise_plan import plan_pointwise
 from .product_plan import plan_product
 from .reduction_plan import plan_reduction
@@ -24,4 +25,6 @@ def plan(kernel: Kernel, *, invariant: bool = False) -> Plan:
         return plan_product(kernel)
     if not kernel.inner:
         return plan_pointwise(kernel)
+    if any(constant_value(axis.extent) == 0 for axis in kernel.inner):
+        kernel = without_points(kernel)
     return plan_reduction(kernel, invariant)

@@ -2,12 +2,17 @@
 
 from collections.abc import Callable
 
+import torch
+
+from compiler.codegen.triton import print_kernel
 from compiler.codegen.triton.plan import plan
-from compiler.ir.index import digit
-from compiler.ir.kernel import Kernel, Reduction, Store
+from compiler.ir.index import constant_value, digit
+from compiler.ir.kernel import Kernel, Prefix, Reduction, Store
 from compiler.ir.scalar import apply, load, local
+from compiler.runtime.triton_kernel import TritonKernel
 
 X, Y = digit("i"), digit("j")
+W = load("w", (X,), "float32")
 Make = Callable[..., Kernel]
 
 
@@ -55,3 +60,34 @@ def test_the_form_of_an_invariant_kernel_does_not_depend_on_the_number_of_rows(
         return tuple(axis.block for axis in chosen.tile), chosen.num_warps
 
     assert len({form(rows, True) for rows in (2, 3, 64, 5000, 1 << 16)}) == 1
+
+
+def test_what_runs_over_an_axis_without_points_reads_nothing(make_kernel: Make) -> None:
+    """A load at place 0 of an array without elements is out of it."""
+    stages = [
+        Prefix(("p",), "sum", load("a", (X, Y), "float32"), ("float32",)),
+        Store("scanned", (X, Y), local("p", "float32"), True),
+        Reduction(("s",), "sum", (load("a", (X, Y), "float32"),), ("float32",)),
+        Store("out", (X,), apply("add", local("s", "float32"), W), False),
+    ]
+    arrays = {"a": (1, 0), "scanned": (1, 0), "w": (1,), "out": (1,)}
+    types = {name: ("float32", shape) for name, shape in arrays.items()}
+    printed = print_kernel(make_kernel(stages, types, {X: 1}, {Y: 0}))
+    assert printed.source.count("tl.load") == 1  # of w
+    given = {name: torch.full(shape, 3.0) for name, shape in arrays.items()}
+    run = TritonKernel(printed, interpret=True)
+    run(*(given[name] for name in printed.parameters))
+    assert given["out"].tolist() == [3.0]
+
+
+def test_a_kernel_that_only_scans_an_axis_without_points_has_no_program(
+    make_kernel: Make,
+) -> None:
+    stages = [
+        Prefix(("p",), "product", load("a", (X, Y), "float32"), ("float32",)),
+        Store("out", (X, Y), local("p", "float32"), True),
+    ]
+    types = {name: ("float32", (4, 0)) for name in ("a", "out")}
+    printed = print_kernel(make_kernel(stages, types, {X: 4}, {Y: 0}))
+    assert constant_value(printed.grid) == 0
+    assert "tl.load" not in printed.source
