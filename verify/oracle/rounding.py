@@ -11,7 +11,7 @@ own unit and nothing is assumed about the order of sums.
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import torch
@@ -87,12 +87,17 @@ def _decompositions() -> Mapping[Any, Callable[..., Any]]:
 
 
 @cache
-def _textbook() -> Mapping[Any, Callable[..., Any]]:
+def _textbook(divided: bool) -> Mapping[Any, Callable[..., Any]]:
     """Return normalisations and derivatives as formulas write them, by operator.
 
     Eager mode's kernels multiply out: for numbers near the largest, a product overflows
     that the formula has not, and 0 * inf is NaN.
+
+    Args:
+        divided: Whether a mean is a sum of quotients, which overflows only if the mean
+            does, and not the quotient of a sum.
     """
+    moments = partial(_moments, divided=divided)
     aten = torch.ops.aten
     table: Mapping[Any, Callable[..., Any]] = torch._decomp.get_decompositions(
         [
@@ -105,9 +110,9 @@ def _textbook() -> Mapping[Any, Callable[..., Any]]:
     )
     return {
         **table,
-        aten.var_mean.correction: _moments,
-        aten.var_mean.dim: _moments_of_old,
-        aten.var.correction: lambda *args, **more: _moments(*args, **more)[0],
+        aten.var_mean.correction: moments,
+        aten.var_mean.dim: partial(_moments_of_old, divided=divided),
+        aten.var.correction: lambda *args, **more: moments(*args, **more)[0],
     }
 
 
@@ -117,6 +122,7 @@ def _moments(
     *,
     correction: float | None = None,
     keepdim: bool = False,
+    divided: bool = False,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Return variance and mean in two passes.
 
@@ -125,8 +131,10 @@ def _moments(
     """
     dims = tuple(range(x.dim())) if not dim else tuple(dim)
     wide = x.float() if x.dtype in _HALVES else x
-    mean = wide.mean(dims, keepdim=True)
     count = math.prod(x.shape[d] for d in dims)
+    mean = wide.mean(dims, keepdim=True)
+    if divided:
+        mean = (wide / count).sum(dims, keepdim=True)
     rest = max(count - (1.0 if correction is None else correction), 0.0)
     squares = (wide - mean).square().sum(dims, keepdim=keepdim)
     middle = mean if keepdim else mean.reshape(squares.shape)
@@ -134,13 +142,22 @@ def _moments(
 
 
 def _moments_of_old(
-    x: torch.Tensor, dim: Sequence[int], unbiased: bool = True, keepdim: bool = False
+    x: torch.Tensor,
+    dim: Sequence[int],
+    unbiased: bool = True,
+    keepdim: bool = False,
+    divided: bool = False,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    return _moments(x, dim, correction=float(unbiased), keepdim=keepdim)
+    correction = float(unbiased)
+    return _moments(x, dim, correction=correction, keepdim=keepdim, divided=divided)
 
 
 class _AsWritten(TorchDispatchMode):
     """Take the operators of :func:`_textbook` apart, and what they are made of."""
+
+    def __init__(self, divided: bool) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.divided = divided
 
     def __torch_dispatch__(
         self,
@@ -149,7 +166,7 @@ class _AsWritten(TorchDispatchMode):
         args: tuple[Any, ...] = (),
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
-        parts = _textbook().get(func)
+        parts = _textbook(self.divided).get(func)
         if parts is None:
             return func(*args, **(kwargs or {}))
         with self:
@@ -346,10 +363,13 @@ def expected(
         if isinstance(run, Exception) or not _alike(plain.values, run):
             return replace(plain, is_open=True)
         moved.append([leaf for _, leaf in run])
-    with _AsWritten():  # type: ignore[no-untyped-call]
-        other = _run(function, build(), gradients)
-    if isinstance(other, Exception) or not _alike(plain.values, other):
-        return replace(plain, is_open=True)
+    others: list[list[tuple[int, Any]]] = []
+    for divided in (False, True):
+        with _AsWritten(divided):
+            other = _run(function, build(), gradients)
+        if isinstance(other, Exception) or not _alike(plain.values, other):
+            return replace(plain, is_open=True)
+        others.append(other)
     with Scalar():  # type: ignore[no-untyped-call]
         lanes = _run(function, build(), gradients)
     if isinstance(lanes, Exception) or not _alike(plain.values, lanes):
@@ -360,9 +380,10 @@ def expected(
         bound, free = None, plain.loose[number]
         if isinstance(value, torch.Tensor) and free is None:
             bound, free = _spread(value, [run[number] for run in moved])
-            free = _or_overflows(value, other[number][1], free)
-            if bound is None and _has_other_zeros(value, other[number][1]):
-                bound = torch.zeros(value.shape, dtype=torch.float64)
+            for other in others:
+                free = _or_overflows(value, other[number][1], free)
+                if bound is None and _has_other_zeros(value, other[number][1]):
+                    bound = torch.zeros(value.shape, dtype=torch.float64)
             apart = differ(value, lanes[number][1])
             if bool(apart.any()):
                 free = apart if free is None else apart | free

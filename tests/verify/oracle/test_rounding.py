@@ -171,6 +171,28 @@ def test_a_mean_that_overflows_on_the_way_is_left_open() -> None:
     assert loose is not None and loose[0].all() and not loose[1].any()
 
 
+def test_a_sum_that_overflows_where_the_mean_does_not_is_left_open() -> None:
+    """The variance overflows in each formula: 0 where the mean is finite, else NaN."""
+    huge = torch.finfo(torch.float32).max
+    row = [huge, 0.75, 2.0, 1.0, huge]
+
+    def program(x: torch.Tensor) -> tuple[torch.Tensor]:
+        return (torch.nn.functional.layer_norm(x, (5,)),)
+
+    def build() -> list[torch.Tensor]:
+        return [torch.tensor([row, [1.0, 2.0, 3.0, 4.0, 5.0]])]
+
+    (exact,) = program(build()[0].double())
+    assert bool(exact.isfinite().all())
+    wanted = expected(program, build)
+    right = wanted.values[0].clone()
+    assert bool(right[0].isnan().all())
+    right[0] = 0.0
+    assert compare(wanted, [right, *build()]) is None
+    right[1, 0] *= 1.001
+    assert compare(wanted, [right, *build()]) is not None
+
+
 def test_a_gradient_that_overflows_in_one_formula_only_is_left_open() -> None:
     huge = torch.tensor([[1.0, 0.5, 1.0, 2.0], [1.0, 2.0, 3.0, 5.0]]).double()
 
