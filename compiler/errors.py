@@ -45,3 +45,7 @@ class CompileError(LayoutError, RuntimeError):
 
 class FallbackWarning(UserWarning):
     """Something runs by PyTorch's own operators because it could not be compiled."""
+
+
+class NotTiledError(LayoutError):
+    """A kernel of the fusing compiler that no tile graph of ours can express."""

@@ -19,6 +19,9 @@ MODES: Final = (
 EPILOGUES: Final = ("off", "measured", "always")
 """Where what reads a product of matrices is computed in the product's own kernel."""
 
+LAYOUTS: Final = ("triton", "assigned")
+"""Who chooses the layouts of kernels whose accesses lie across each other."""
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
@@ -48,6 +51,10 @@ class Options:
             matrices on a GPU together with what reads it element by element, in place
             of the library and a second kernel: ``"measured"`` where a measurement
             says that it is faster, ``"always"`` wherever it can, ``"off"`` nowhere.
+        layouts: Who chooses the layouts of a kernel on a GPU whose accesses ask for
+            different ones (transposed reads, sums across rows): ``"triton"``, or
+            ``"assigned"`` for ``compiler.assign`` wherever tile graphs can express it.
+            Where many configurations are timed, the other way is one of them.
     """
 
     mode: str = "default"
@@ -62,6 +69,7 @@ class Options:
     cache: bool = True
     freeze: bool = False
     product_epilogues: str = "measured"
+    layouts: str = "triton"
 
     def __post_init__(self) -> None:
         if self.mode not in MODES:
@@ -82,6 +90,11 @@ class Options:
             raise OptionError(
                 f"product_epilogues must be one of {', '.join(EPILOGUES)}, "
                 f"got product_epilogues={self.product_epilogues!r}"
+            )
+        if self.layouts not in LAYOUTS:
+            raise OptionError(
+                f"layouts must be one of {', '.join(LAYOUTS)}, "
+                f"got layouts={self.layouts!r}"
             )
         if self.threads is not None and self.threads < 1:
             raise OptionError(

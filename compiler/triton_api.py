@@ -269,10 +269,8 @@ def compile_gluon(
     The arguments are those of ``compile_kernel``, and whether launches are programmatic
     dependent ones: the kernel may start before the one before it has ended.
     """
-    from triton.experimental.gluon._runtime import GluonASTSource
-
     names = list(kernel.arg_names)
-    source = GluonASTSource(
+    source = _gluon_source()(
         fn=kernel,
         signature={**signature, **dict.fromkeys(constants, "constexpr")},
         constexprs=dict(constants),
@@ -321,26 +319,28 @@ def compile_printed(
     num_stages: int = 1,
     checks: bool = False,
     arch: int | None = None,
+    gluon: bool = False,
 ) -> Any:
     """Compile a generated kernel as the fusing compiler wants it.
 
     Products and sums are not contracted: the source says ``tl.fma`` where it means it.
 
     Args:
-        kernel: A ``@triton.jit`` function without constants.
+        kernel: A ``@triton.jit`` or ``@gluon.jit`` function without constants.
         signature: Parameter name -> type in Triton's spelling.
         aligned: Parameters that are multiples of 16.
         num_warps: Warps of a program.
         num_stages: Depth of the software pipeline.
         checks: Whether ``tl.device_assert`` stops the kernel; otherwise it is left out.
         arch: Compute capability times ten; None: of the current device.
+        gluon: Whether it is a ``@gluon.jit`` function.
     """
     if arch is None:
         target = triton.runtime.driver.active.get_current_target()
     else:
         target = GPUTarget("cuda", arch, 32)
     names = list(kernel.arg_names)
-    source = ASTSource(
+    source = (_gluon_source() if gluon else ASTSource)(
         fn=kernel,
         signature=dict(signature),
         constexprs={},
@@ -356,6 +356,12 @@ def compile_printed(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # 3.9 advises on options that are not used
         return triton.compile(source, target=target, options=options)
+
+
+def _gluon_source() -> Any:
+    from triton.experimental.gluon._runtime import GluonASTSource
+
+    return GluonASTSource
 
 
 def launcher_width(arguments: int) -> int:

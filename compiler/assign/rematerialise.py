@@ -31,7 +31,7 @@ class Again:
     def __init__(self, candidates: Candidates) -> None:
         self.candidates = candidates
         self._made: dict[Tile, tuple[Step, int]] = {}
-        stored = set()
+        stored = set(candidates.graph.changed)
         for step, loops in candidates.steps:
             if isinstance(step, TileStore):
                 stored.add(step.buffer)

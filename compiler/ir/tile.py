@@ -245,6 +245,8 @@ class TileGraph:
         operators: In an order that computes before it reads.
         divisible: Symbol's name -> what divides it, promised by who launches.
         typical: Symbol's name -> a typical value, to weigh loops with.
+        changed: Buffers whose memory stores may change under another buffer's name:
+            nothing of them is loaded a second time.
     """
 
     name: str
@@ -252,6 +254,7 @@ class TileGraph:
     operators: tuple[Operator, ...]
     divisible: Mapping[str, int] = field(default_factory=dict)
     typical: Mapping[str, int] = field(default_factory=dict)
+    changed: frozenset[str] = frozenset()
 
 
 def results_of(step: Step) -> tuple[Tile, ...]:

@@ -236,6 +236,7 @@ class TritonKernel:
             "num_stages": printed.num_stages,
             "checks": printed.asserts,
             "arch": arch,
+            "gluon": printed.gluon,
         }
 
     def job(self, arch: int) -> dict[str, Any]:

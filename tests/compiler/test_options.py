@@ -38,6 +38,7 @@ def test_the_trace_folder_comes_from_the_environment(
         ({"certfy": True}, "did you mean 'certify'"),
         ({"mode": "fast"}, "got mode='fast'"),
         ({"certify": 1}, "got certify=1"),
+        ({"layouts": "ours"}, "layouts must be one of triton, assigned, got"),
         ({"product_epilogues": True}, "one of off, measured, always, got"),
         ({"threads": 0}, "got threads=0"),
     ],

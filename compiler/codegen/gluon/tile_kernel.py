@@ -46,7 +46,7 @@ from .tile_gather import gather_lines
 from .tile_pipeline import begin, each, factor, streams_of
 from .tile_prefetch import early_loads, load_first, load_next
 from .tile_printer import SHARED, FilePrinter
-from .tile_scalars import TYPES, Scalars
+from .tile_scalars import TYPES, Arithmetic, Scalars
 
 REDUCERS: Mapping[str, str] = {
     "sum": "sum",
@@ -73,7 +73,13 @@ class TileKernel:
     warps: int
 
 
-def tile_kernel(given: Assignment, stages: int = 1) -> TileKernel:
+def tile_kernel(
+    given: Assignment,
+    stages: int = 1,
+    *,
+    arguments: Sequence[str] = (),
+    arithmetic: Arithmetic | None = None,
+) -> TileKernel:
     """Return the kernel that carries out an assignment.
 
     Args:
@@ -81,17 +87,20 @@ def tile_kernel(given: Assignment, stages: int = 1) -> TileKernel:
         stages: Slots in shared memory of each tile that a loop copies ahead for its
             products, other loads being issued a round ahead; 1: loops load to
             registers, where they are written.
+        arguments: Names of arrays and sizes in the order of the kernel's parameters;
+            (): arrays as the graph has them, then the sizes that it reads.
+        arithmetic: What prints operations on values; None: Gluon's functions do them.
 
     Raises:
         BuildError: an operation that Gluon has not.
         UnsupportedLayoutError: a type or an amount of shared memory that a plan's
             function does not take.
     """
-    return _Printer(given, stages).kernel()
+    return _Printer(given, stages, arithmetic).kernel(arguments)
 
 
 class _Printer(FilePrinter):
-    def kernel(self) -> TileKernel:
+    def kernel(self, arguments: Sequence[str]) -> TileKernel:
         """Print everything."""
         self._sequence(self.graph.operators)
         sizes = sizes_of(self.graph)
@@ -99,6 +108,8 @@ class _Printer(FilePrinter):
             name: "*" + _TRITON[buffer.dtype]
             for name, buffer in self.graph.buffers.items()
         } | dict.fromkeys(sizes, "i32")
+        if arguments:
+            parameters = {name: parameters.get(name, "i32") for name in arguments}
         parts = [HEADER]
         declared = []
         if self.shared_bytes:
@@ -125,10 +136,15 @@ class _Printer(FilePrinter):
         for count in sorted(self.files):
             here = self.hardware.with_registers(count)
             named.append(f"FILE{count} = gl.constexpr({file_layout(here, count)})")
+        called = [] if self.arithmetic is None else self.arithmetic.sources()
+        if any("libdevice." in text for text in (*called, *self.lines)):
+            named.insert(1, "from triton.language.extra import libdevice")
         lines = [
             *parts,
             *named,
             "",
+            "",
+            *called,
             "",
             "@gluon.jit",
             f"def {self.graph.name}({', '.join(parameters)}):",

@@ -15,7 +15,7 @@ from compiler.ir.tile import Step, Tile
 
 from .conversion import FunctionText
 from .tile_registers import image, renamed
-from .tile_scalars import Scalars
+from .tile_scalars import Arithmetic, Scalars
 
 SHARED = "tile"
 """Name of the shared memory that the blocks of PTX have in common."""
@@ -38,10 +38,17 @@ class FilePrinter:
         renamed: Operands that go by another name at the moment.
         stages: Slots of tiles that are copied ahead; 1 for none.
         memory: Factors that are in shared memory already: their text.
+        arithmetic: What prints operations on values; None: Gluon's functions do them.
     """
 
-    def __init__(self, given: Assignment, stages: int = 1) -> None:
+    def __init__(
+        self,
+        given: Assignment,
+        stages: int = 1,
+        arithmetic: Arithmetic | None = None,
+    ) -> None:
         self.given = given
+        self.arithmetic = arithmetic
         self.graph = given.graph
         lanes, warps = given.threads.device.lane_bits, given.threads.warp_bits
         self.hardware = Hardware(0, lanes, warps, 0)
@@ -217,7 +224,7 @@ class FilePrinter:
                 return named[name]
             return f"{name}.to(gl.int64)" if wide else name
 
-        printer = Scalars(stem, leaf)
+        printer = Scalars(stem, leaf, self.arithmetic)
         texts = [printer.text(root) for root in roots]
         self.add(*printer.lines)
         return texts

@@ -6,6 +6,7 @@ arithmetic and no library of functions.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
 
 from compiler.errors import BuildError
 from compiler.ir.expression import INDEX, Expression, nodes
@@ -54,6 +55,26 @@ _BY_HAND: Mapping[str, str] = {
 _NAN = ", propagate_nan=PROPAGATE_NAN"
 
 
+class Arithmetic(Protocol):
+    """Another way to print operations on values, and numbers."""
+
+    def operands(self, node: Expression) -> tuple[Expression, ...]:
+        """Return the operands that ``text`` wants the texts of."""
+        ...
+
+    def text(self, node: Expression, args: list[str]) -> str:
+        """Return the text of an operation."""
+        ...
+
+    def constant(self, node: Expression) -> str:
+        """Return the text of a number."""
+        ...
+
+    def sources(self) -> list[str]:
+        """Return the functions that were called."""
+        ...
+
+
 class Scalars:
     """Prints expressions as lines that compute them.
 
@@ -61,14 +82,20 @@ class Scalars:
         lines: What has been printed.
     """
 
-    def __init__(self, name: str, leaf: Callable[[Expression], str]) -> None:
+    def __init__(
+        self,
+        name: str,
+        leaf: Callable[[Expression], str],
+        arithmetic: Arithmetic | None = None,
+    ) -> None:
         """Start.
 
         Args:
             name: Stem of the names of what is computed.
             leaf: Leaf (digit, symbol, local) -> its text.
+            arithmetic: Prints operations on values; None: Gluon's functions do them.
         """
-        self.name, self.leaf = name, leaf
+        self.name, self.leaf, self.arithmetic = name, leaf, arithmetic
         self.lines: list[str] = []
         self._done: dict[int, str] = {}
         self._kept: list[Expression] = []
@@ -86,13 +113,16 @@ class Scalars:
         return self._done[id(root)]
 
     def _node(self, node: Expression) -> str:
+        own = self.arithmetic if node.dtype != INDEX else None
         if node.op == "constant":
-            return number(node)
+            return number(node) if own is None else own.constant(node)
         if not node.args:
             return self.leaf(node)
-        args = [self._done[id(arg)] for arg in node.args]
+        operands = node.args if own is None else own.operands(node)
+        args = [self._done[id(arg)] for arg in operands]
         made = f"{self.name}v{len(self.lines)}"
-        self.lines.append(f"{made} = {_operation(node, args)}")
+        text = _operation(node, args) if own is None else own.text(node, args)
+        self.lines.append(f"{made} = {text}")
         return made
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from compiler.errors import NotTiledError
 from compiler.ir.kernel import Kernel
 from compiler.options import Options
 from compiler.runtime.built import Built
@@ -17,8 +18,9 @@ from compiler.triton_api import launcher_width, prepare_launcher
 
 from .candidates import candidates, exchangeable, repeatable
 from .plan import plan
-from .printer import print_kernel
+from .printer import Printed, print_kernel
 from .product_plan import without_descriptors
+from .tile import Plan, lies_across
 
 
 def build(
@@ -44,13 +46,18 @@ def build(
     for kernel in kernels:
         chosen = plan(kernel, invariant=options.deterministic)
         tuned = options.autotune and not interpret
+        assigns = not interpret and options.certify != "ttir"
         if tuned and exchangeable(chosen) and repeatable(chosen):
-            several = [printed(kernel, other) for other in candidates(chosen)]
-            built[kernel.name] = TunedKernel(
-                [TritonKernel(one, interpret=interpret) for one in several]
-            )
+            several = [
+                TritonKernel(printed(kernel, other)) for other in candidates(chosen)
+            ]
+            if assigns and (ours := _assigned(chosen, several[0].printed)):
+                several.insert(0 if options.layouts == "assigned" else 1, ours)
+            built[kernel.name] = TunedKernel(several)
             continue
         alone = TritonKernel(printed(kernel, chosen), interpret=interpret)
+        if assigns and options.layouts == "assigned":
+            alone = _assigned(chosen, alone.printed) or alone
         if chosen.factors is not None and chosen.factors.tiling.descriptors:
             plain = printed(kernel, without_descriptors(chosen))
             alone.unaligned = TritonKernel(plain, interpret=interpret)
@@ -60,6 +67,24 @@ def build(
     if compilation is not None:
         compilation.finish()
     return built
+
+
+def _assigned(chosen: Plan, printed: Printed) -> TritonKernel | None:
+    """Return a kernel with layouts of ours, None where tile graphs cannot express it.
+
+    Where an address is not aligned, the kernel runs as Triton lays it out.
+    """
+    if not lies_across(chosen):
+        return None
+    # few programs need it, and it takes long to import
+    from compiler.codegen.gluon.fused_kernel import print_assigned
+
+    try:
+        found = TritonKernel(print_assigned(chosen, printed))
+    except NotTiledError:
+        return None
+    found.unaligned = TritonKernel(printed)
+    return found
 
 
 class Compilation:

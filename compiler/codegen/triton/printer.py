@@ -62,6 +62,7 @@ class Printed:
         num_warps: Warps of a program.
         num_stages: Depth of the software pipeline.
         asserts: Whether it checks indices.
+        gluon: Whether it is a ``@gluon.jit`` kernel, which says its layouts, instead.
     """
 
     name: str
@@ -76,6 +77,7 @@ class Printed:
     num_warps: int
     num_stages: int
     asserts: bool
+    gluon: bool = False
 
 
 def print_kernel(
@@ -345,14 +347,14 @@ def _module(emitter: Emitter, kernel: Kernel) -> Printed:
     names = [*emitter.pointers.values(), *emitter.symbols.values()]
     imports = ["import triton", "import triton.language as tl"]
     body = "\n".join(emitter.lines)
-    helpers = _helpers(list(emitter.functions))
-    if "libdevice." in body + "".join(helpers):
+    called = helpers(list(emitter.functions))
+    if "libdevice." in body + "".join(called):
         imports.append("from triton.language.extra import libdevice")
     text = "\n".join(
         [
             *imports,
             "",
-            *(f"\n{helper}" for helper in helpers),
+            *(f"\n{helper}" for helper in called),
             "",
             "@triton.jit",
             f"def {function}({', '.join(names)}):",
@@ -405,7 +407,7 @@ def _comments(kernel: Kernel, emitter: Emitter) -> str:
     return "".join(f"# {line}\n" for line in lines)
 
 
-def _helpers(names: list[str]) -> list[str]:
+def helpers(names: list[str]) -> list[str]:
     """Return the sources of library functions and of those that they call."""
     found: dict[str, str] = {}
     while names:

@@ -184,6 +184,26 @@ class Access:
         return count
 
 
+def lies_across(plan: Plan) -> bool:
+    """Return whether a plan's accesses ask for different layouts of its tile.
+
+    That is where several dims of the tile are each adjacent in memory for some access,
+    or where a reduction runs across such a dim.
+
+    Args:
+        plan: Tiles not taken apart yet.
+    """
+    along = {
+        axis.digit
+        for axis in plan.tile
+        for access in accesses(plan.kernel)
+        if access.stride(axis.digit) == 1
+    }
+    if plan.reduced is not None:
+        along.add(plan.reduced.digit)
+    return len(along) > 1
+
+
 def mentions(value: Expression, over: Expression) -> bool:
     """Return whether an index depends on a digit."""
     return any(node is over for node in nodes(value))

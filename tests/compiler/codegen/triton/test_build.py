@@ -1,5 +1,6 @@
 """From kernels to callables, in the interpreter."""
 
+import pickle
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any
@@ -150,3 +151,50 @@ def test_a_number_on_the_cpu_is_copied_but_never_written() -> None:
     wrong = Store("number", (), load("a", (index(0),), "float32"), False)
     with pytest.raises(BuildError, match="only what it reads"):
         print_kernel(Kernel("scale", (), (), (wrong,), buffers))
+
+
+def transposed(make_kernel: Make, out: str = "float32") -> Kernel:
+    y = digit("j")
+    value = apply("mul", load("a", (y, X), "float32"), load("b", (X, y), "float32"))
+    store = Store("out", (X, y), cast(value, out), False)
+    arrays = {"a": ("float32", (48, 32)), "b": ("float32", (32, 48))}
+    return make_kernel([store], {**arrays, "out": (out, (32, 48))}, {X: 32, y: 48})
+
+
+def test_layouts_are_assigned_where_they_are_wanted(make_kernel: Make) -> None:
+    kernel = transposed(make_kernel)
+    ours = build([kernel], Options(layouts="assigned"))["kernel_7"]
+    theirs = build([kernel], Options())["kernel_7"]
+    assert isinstance(ours, TritonKernel) and isinstance(theirs, TritonKernel)
+    assert "gluon.jit" in ours.source and "gluon.jit" not in theirs.source
+    assert ours.unaligned is not None and theirs.unaligned is None
+    assert ours.unaligned.source == theirs.source
+    assert (ours.parameters, ours.symbols) == (theirs.parameters, theirs.symbols)
+    again: TritonKernel = pickle.loads(pickle.dumps(ours))
+    assert again.printed.gluon and again.job(90)["arguments"]["gluon"]
+
+
+@pytest.mark.parametrize("options", [{"certify": "ttir"}, {}])
+def test_layouts_are_tritons_where_ours_cannot_be_had(
+    make_kernel: Make, options: dict[str, Any]
+) -> None:
+    kernel = transposed(make_kernel)
+    if not options:  # nothing lies across
+        store = Store("out", (X,), apply("exp", load("a", (X,), "float32")), False)
+        arrays = {name: ("float32", (50,)) for name in ("a", "out")}
+        kernel = make_kernel([store], arrays, {X: 50})
+    given = Options(layouts="assigned", **options)
+    built = build([kernel], given)["kernel_7"]
+    assert "gluon.jit" not in built.source
+    assert "gluon.jit" not in build([kernel], given, interpret=True)["kernel_7"].source
+
+
+@pytest.mark.parametrize(("layouts", "place"), [("triton", 1), ("assigned", 0)])
+def test_assigned_layouts_are_one_of_the_plans(
+    make_kernel: Make, layouts: str, place: int
+) -> None:
+    options = Options("max-autotune", layouts=layouts)
+    tuned = build([transposed(make_kernel)], options)["kernel_7"]
+    assert isinstance(tuned, TunedKernel)
+    assert [plan.printed.gluon for plan in tuned.plans].index(True) == place
+    assert sum(plan.printed.gluon for plan in tuned.plans) == 1

@@ -3,12 +3,18 @@
 from collections.abc import Callable
 
 from compiler.codegen.triton.plan import plan
-from compiler.codegen.triton.tile import accesses, programs_of, rounded, tiles_apart
-from compiler.ir.expression import nodes
+from compiler.codegen.triton.tile import (
+    accesses,
+    lies_across,
+    programs_of,
+    rounded,
+    tiles_apart,
+)
+from compiler.ir.expression import Expression, nodes
 from compiler.ir.index import constant_value, digit, floordiv, index
-from compiler.ir.kernel import Kernel, Store
+from compiler.ir.kernel import Kernel, Reduction, Store
 from compiler.ir.points import Points
-from compiler.ir.scalar import apply, load
+from compiler.ir.scalar import apply, load, local
 
 X, Y, Z = digit("i"), digit("j"), digit("k")
 Make = Callable[..., Kernel]
@@ -53,3 +59,21 @@ def test_accesses_know_their_strides(make_kernel: Make) -> None:
 def test_extents_are_rounded_up_to_whole_tiles() -> None:
     assert rounded(index(100), 64) is index(128)
     assert rounded(index(128), 64) is index(128)
+
+
+def test_transposed_reads_and_sums_of_columns_lie_across(make_kernel: Make) -> None:
+    arrays = {"a": ("float32", (64, 64)), "out": ("float32", (64, 64))}
+
+    def copied(*place: Expression) -> bool:
+        store = Store("out", (X, Y), load("a", place, "float32"), False)
+        return lies_across(plan(make_kernel([store], arrays, {X: 64, Y: 64})))
+
+    assert copied(Y, X) and not copied(X, Y)
+
+    def summed(*place: Expression) -> bool:
+        value = load("a", place, "float32")
+        total = Reduction(("t",), "sum", (value,), ("float32",))
+        store = Store("out", (X, index(0)), local("t", "float32"), False)
+        return lies_across(plan(make_kernel([total, store], arrays, {X: 64}, {Y: 64})))
+
+    assert summed(Y, X) and not summed(X, Y)
