@@ -15,7 +15,7 @@ from compiler.codegen.triton.printer import helpers
 from compiler.codegen.triton.spelling import WIDTHS, constant
 from compiler.ir.expression import Expression
 
-from .fused_tiles import COARSE
+from .fused_reductions import COARSE
 
 _FULL = re.compile(r"tl\.full\(\(\), ([^,]+), (tl\.\w+)\)")
 _BITS = {"float16": "<e", "float64": "<d"}

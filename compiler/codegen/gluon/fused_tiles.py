@@ -5,7 +5,7 @@ tile. A value is a tile over those of its dims that it depends on, broadcast whe
 meets others, so that what belongs to a row is computed once a row. What is loaded once
 is one tile, whoever reads it. Arithmetic stays that of the plan's expressions: values
 that may be off by some last bits, because they are rounded to a half type afterwards,
-carry the mark :data:`COARSE`.
+carry the mark ``fused_reductions.COARSE``.
 """
 
 from collections.abc import Mapping, Sequence
@@ -46,8 +46,7 @@ from compiler.ir.ranges import Ranges
 from compiler.ir.tile import Tile, TileGraph, TileMap, coordinate
 from compiler.ir.tile_builder import TileBuilder, both, less, read
 
-COARSE = "coarse"
-"""Data of an exponential or a quotient that is rounded to a half type afterwards."""
+from .fused_reductions import COARSE, quotient, reduce_tile
 
 _INT32 = 1 << 31
 _TYPICAL = 1000
@@ -81,18 +80,30 @@ def fused_tiles(
         raise NotTiledError("needed rows that fit a tile, got a loop over them")
     if constant_value(plan.tiles) == 0:
         raise NotTiledError("needed a kernel with points")
-    return _Lowering(plan, names, sizes, name).graph()
+    return Lowering(plan, names, sizes, name).graph()
 
 
 @dataclass(frozen=True, slots=True)
-class _Value:
+class Value:
     """A tile, and the dims of the plan's tile that it varies along."""
 
     tile: Tile
     dims: frozenset[int]
 
 
-class _Lowering:
+class Lowering:
+    """A plan's stages on their way to operators.
+
+    Attributes:
+        plan: With tiles taken apart.
+        builder: The graph so far.
+        used: All values of the kernel.
+        coarse: Those that are rounded to a half type afterwards.
+        shared: Values that are tiles of their own.
+        locals: Results of stages.
+        inverses: Divisors in [1, 2**126) whose inverses are known.
+    """
+
     def __init__(
         self,
         plan: Plan,
@@ -125,11 +136,13 @@ class _Lowering:
             extents[coordinate(number)] = axis.block
         self.ranges = Ranges(extents)
         roots = [part for stage in plan.kernel.stages for part in expressions(stage)]
+        self.used = frozenset(nodes(*roots))
         self.coarse = coarse_nodes(roots)
         self.shared = _shared(roots)
-        self.locals: dict[Expression, _Value] = {}
-        self.known: dict[tuple[Expression, Guards], _Value] = {}
-        self.stored: dict[str, tuple[Expression, _Value] | None] = {}
+        self.locals: dict[Expression, Value] = {}
+        self.inverses: dict[Expression, Value] = {}
+        self.known: dict[tuple[Expression, Guards], Value] = {}
+        self.stored: dict[str, tuple[Expression, Value] | None] = {}
         self._dims: dict[Expression, frozenset[int]] = {}
 
     def graph(self) -> TileGraph:
@@ -138,7 +151,7 @@ class _Lowering:
             if isinstance(stage, Store):
                 self._store(stage)
             elif isinstance(stage, Reduction):
-                self._reduction(stage)
+                reduce_tile(self, stage)
             else:
                 raise NotTiledError(f"needed stores and reductions, got a {stage.kind}")
         found = self.builder.graph()
@@ -151,6 +164,7 @@ class _Lowering:
 
     @property
     def all_dims(self) -> frozenset[int]:
+        """Return the numbers of all dims."""
         return frozenset(range(len(self.plan.tile)))
 
     def shape(self, dims: frozenset[int]) -> list[int]:
@@ -175,7 +189,7 @@ class _Lowering:
                 self._dims[node] = frozenset[int]().union(*parts)
         return self._dims[root]
 
-    def _local(self, node: Expression) -> _Value:
+    def _local(self, node: Expression) -> Value:
         if node not in self.locals:
             raise NotTiledError(f"needed a stage that makes {node.data} before")
         return self.locals[node]
@@ -227,7 +241,7 @@ class _Lowering:
 
     # values
 
-    def value(self, root: Expression, guards: Guards = ()) -> _Value:
+    def value(self, root: Expression, guards: Guards = ()) -> Value:
         """Return the tile of a value, over the dims that it depends on."""
         key = (root, guards if loads(root) else ())
         if key not in self.known:
@@ -243,25 +257,29 @@ class _Lowering:
     def _reach(self, root: Expression, guards: Guards) -> frozenset[int]:
         return self.dims(root).union(*map(self.dims, guards if loads(root) else ()))
 
-    def _map(self, root: Expression, guards: Guards, dims: frozenset[int]) -> _Value:
+    def _map(self, root: Expression, guards: Guards, dims: frozenset[int]) -> Value:
         operands: list[Tile] = []
-        value = self._inlined(root, guards, dims, operands, root)
-        return self._computed(value, operands, dims)
+        value = self.inlined(root, guards, dims, operands, root)
+        return self.computed(value, operands, dims)
 
-    def _computed(
+    def computed(
         self, value: Expression, operands: Sequence[Tile], dims: frozenset[int]
-    ) -> _Value:
+    ) -> Value:
         """Append an operator that computes a value of operands of its shape."""
         result = self.builder.tile(self.shape(dims), value.dtype)
         used = tuple(dict.fromkeys(operands))
         self.builder.operators.append(TileMap(result, used, value))
-        return _Value(result, dims)
+        return Value(result, dims)
 
-    def fitted(self, value: _Value, dims: frozenset[int]) -> Tile:
+    def kept(self, tile: Tile, dims: frozenset[int]) -> Value:
+        """Return a tile with the dims that it varies along."""
+        return Value(tile, dims)
+
+    def fitted(self, value: Value, dims: frozenset[int]) -> Tile:
         """Return a tile broadcast to more dims."""
         return self.builder.fit(value.tile, self.shape(dims))
 
-    def _inlined(
+    def inlined(
         self,
         node: Expression,
         guards: Guards,
@@ -286,12 +304,16 @@ class _Lowering:
         if node.op == "guard":
             condition, value, other = node.args
             parts = [
-                self._inlined(condition, guards, dims, operands),
-                self._inlined(value, (*guards, condition), dims, operands),
-                self._inlined(other, guards, dims, operands),
+                self.inlined(condition, guards, dims, operands),
+                self.inlined(value, (*guards, condition), dims, operands),
+                self.inlined(other, guards, dims, operands),
             ]
             return make("where", tuple(parts), node.dtype)
-        args = [self._inlined(a, guards, dims, operands) for a in node.args]
+        args = [self.inlined(a, guards, dims, operands) for a in node.args]
+        if node.op == "truediv" and node.args[1] in self.inverses:
+            tile = self.fitted(self.inverses[node.args[1]], dims)
+            operands.append(tile)
+            return quotient(args[0], args[1], read(tile), node in self.coarse)
         marked = node.op in ("exp", "truediv") and node in self.coarse
         data = COARSE if marked else node.data
         return make(node.op, tuple(args), node.dtype, data)
@@ -309,10 +331,10 @@ class _Lowering:
         ]
         operands: list[Tile] = []
         for number, guard in enumerate(guards):
-            found.append(self._inlined(guard, guards[:number], dims, operands))
+            found.append(self.inlined(guard, guards[:number], dims, operands))
         return (both(*found) if found else None), operands
 
-    def _load(self, node: Expression, guards: Guards) -> _Value:
+    def _load(self, node: Expression, guards: Guards) -> Value:
         buffer, address = str(node.data), node.args[0]
         if buffer in self.stored:
             known = self.stored[buffer]
@@ -328,7 +350,7 @@ class _Lowering:
             condition,
             operands=tuple(dict.fromkeys(operands)),
         )
-        return _Value(tile, dims)
+        return Value(tile, dims)
 
     def _store(self, stage: Store) -> None:
         if stage.mode != "set" or not stage.injective:
@@ -338,7 +360,7 @@ class _Lowering:
             dims -= {len(self.plan.tile) - 1}
         guards = () if stage.condition is None else (stage.condition,)
         if stage.value.op == "constant":
-            found = self._computed(stage.value, (), frozenset())
+            found = self.computed(stage.value, (), frozenset())
         else:
             found = self.value(stage.value, guards)
         condition, operands = self._conditions(dims, guards)
@@ -353,13 +375,8 @@ class _Lowering:
         for key in list(self.known):
             if stage.buffer in {load.data for load in loads(key[0])}:
                 del self.known[key]
-        kept = (stage.target[0], _Value(tile, dims))
+        kept = (stage.target[0], Value(tile, dims))
         self.stored[stage.buffer] = None if guards else kept
-
-    # reductions
-
-    def _reduction(self, stage: Reduction) -> None:
-        raise NotTiledError(f"needed a pointwise kernel, got a {stage.reducer}")
 
 
 def _shared(roots: Sequence[Expression]) -> frozenset[Expression]:

@@ -27,13 +27,13 @@ from .plan_block import STATIC_BYTES, Block
 COMBINE = {
     ("sum", "float32"): "add.f32",
     ("sum", "int32"): "add.s32",
-    ("max", "float32"): "max.f32",
+    ("max", "float32"): "max.NaN.f32",
     ("max", "int32"): "max.s32",
-    ("min", "float32"): "min.f32",
+    ("min", "float32"): "min.NaN.f32",
     ("min", "int32"): "min.s32",
     ("xor", "int32"): "xor.b32",
 }
-"""(operation, type) -> the instruction that combines two values."""
+"""(operation, type) -> the instruction that combines two values; NaN stays."""
 WORD_BITS = 32
 LANE_BITS = 5
 

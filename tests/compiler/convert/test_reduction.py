@@ -93,4 +93,4 @@ def test_a_fold_keeps_the_other_registers() -> None:
 
 def test_emission() -> None:
     text = plan_reduction(ACCUMULATOR, ["dim1"]).emit("max", "float32").text
-    assert "def reduce(x):" in text and "max.f32" in text
+    assert "def reduce(x):" in text and "max.NaN.f32" in text

@@ -4,8 +4,8 @@ import struct
 
 import pytest
 
+from compiler.codegen.gluon.fused_reductions import COARSE
 from compiler.codegen.gluon.fused_scalars import FusedArithmetic
-from compiler.codegen.gluon.fused_tiles import COARSE
 from compiler.ir.expression import make
 from compiler.ir.scalar import apply, constant, local
 
