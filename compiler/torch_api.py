@@ -3,6 +3,7 @@
 Works with PyTorch 2.11 to 2.13. Import this module where it is used: it loads torch.
 """
 
+import ctypes
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -731,6 +732,22 @@ def gone(storage: torch.UntypedStorage) -> Callable[[], bool]:
     reference: Any = StorageWeakRef(storage)
     expired: Callable[[], bool] = reference.expired
     return expired
+
+
+def storage_at(address: int, nbytes: int, device: torch.device) -> torch.UntypedStorage:
+    """Return a storage on memory that it does not own.
+
+    Args:
+        address: Of the first byte; the caller sees to it that the memory lasts.
+        nbytes: At least 1 [bytes].
+        device: Where the memory lies.
+    """
+    if device.type == "cpu":
+        memory = (ctypes.c_char * nbytes).from_address(address)
+        return torch.frombuffer(memory, dtype=torch.uint8).untyped_storage()
+    made: Any = torch._C._construct_storage_from_data_pointer(address, device, nbytes)
+    found: torch.UntypedStorage = made
+    return found
 
 
 @contextmanager

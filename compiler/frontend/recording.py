@@ -94,6 +94,11 @@ def recording(
     return GraphedCall(
         run,
         written=written_inputs(schedule),
+        donated=[
+            number
+            for number, value in enumerate(schedule.inputs)
+            if isinstance(value, Buffer) and value.name in schedule.donated
+        ],
         shown=shown,
         fixed_sizes=fixed_sizes(schedule),
         name=name,

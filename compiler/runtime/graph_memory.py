@@ -5,10 +5,15 @@ leaves free in it, its temporaries, a later one may be given; what is still held
 not. So a replay writes over nothing but its own results and those of recordings made
 later in its pool, and it is allowed while nobody holds any of these. Results of earlier
 recordings are safe: their memory was held when this one was made.
+
+But what a backward pass may write over, the forward recording lets go of when the
+backward pass is recorded, which may then be given it once it has read it
+(:mod:`compiler.runtime.graph_block`). From then on it is safe from recordings made
+before alone.
 """
 
 import weakref
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -16,8 +21,8 @@ import torch
 
 from compiler import torch_api
 
-Make = Callable[[Sequence[Any]], Any]
-"""Arguments of a call -> one of its results."""
+from .graph_block import Block
+from .graph_results import Detached, Make, given
 
 _OWNERS: Final["weakref.WeakValueDictionary[int, Recording]"] = (
     weakref.WeakValueDictionary()
@@ -44,23 +49,44 @@ class Pool:
     Attributes:
         handle: What the recorder knows it by, None before its first recording.
         leases: One a recording, in the order in which they were made.
+        count: Number of recordings that were made.
     """
 
     handle: Any = None
     leases: list["_Lease"] = field(default_factory=list)
+    count: int = 0
+
+    def closed(self) -> bool:
+        """Return whether a new recording could be given memory that is in use."""
+        return any(lease.lies_open(self.count) for lease in self.leases)
 
 
 @dataclass(eq=False)
 class _Lease:
+    number: int
     recording: "weakref.ref[Recording]"
     gone: list[Callable[[], bool]]
+    blocks: list[Block] = field(default_factory=list)
 
     def held(self) -> bool:
         """Return whether somebody else than the recording holds a result of it."""
         found = self.recording()
         if found is not None:
             return not found.free()
-        return not all(gone() for gone in self.gone)
+        return not all(gone() for gone in self.gone) or self.lies_open()
+
+    def lies_open(self, number: int | None = None, but: Collection[int] = ()) -> bool:
+        """Return whether somebody holds memory that the recording does not.
+
+        Args:
+            number: Only what a recording of that number can have been given.
+            but: Addresses that do not count.
+        """
+        return any(
+            not block.gone()
+            for block in self.blocks
+            if (number is None or block.since <= number) and block.address not in but
+        )
 
 
 @dataclass(eq=False)
@@ -76,6 +102,7 @@ class Recording:
         pool: Where its temporaries and results lie.
         sources: Input's number -> the recording in whose memory it lies.
         storages: Memory of its own that results lie in.
+        taken: Addresses of inputs that were let go of for it.
         retired: Whether it is not to be replayed any more.
         lineage: Its function and those whose memory it depends on through sources.
     """
@@ -83,11 +110,12 @@ class Recording:
     replay: Callable[[], None]
     fixed: dict[int, int]
     copied: dict[int, torch.Tensor]
-    makers: tuple[Make, ...]
+    makers: list[Make]
     site: Site
     pool: Pool
     sources: dict[int, "weakref.ref[Recording]"]
     storages: list[torch.UntypedStorage]
+    taken: frozenset[int] = frozenset()
     retired: bool = False
     lineage: frozenset[Site] = frozenset()
     _handles: list[int] = field(default_factory=list)
@@ -102,11 +130,15 @@ class Recording:
         self._handles = [storage._cdata for storage in self.storages]
         for handle in self._handles:
             _OWNERS[handle] = self
+        _sweep()
         gone = [torch_api.gone(storage) for storage in self.storages]
-        self._lease = _Lease(weakref.ref(self), gone)
+        self._lease = _Lease(self.pool.count, weakref.ref(self), gone)
+        self.pool.count += 1
         leases = self.pool.leases
         leases[:] = [lease for lease in leases if lease.recording() or lease.held()]
         leases.append(self._lease)
+        # the recorder's memory lasts as long as what replays it
+        weakref.finalize(self, _outlive, self._lease, self.replay).atexit = False
 
     def settle(self) -> None:
         """Take who holds the results now for its own holders."""
@@ -118,21 +150,75 @@ class Recording:
 
     def free(self) -> bool:
         """Return whether nobody else holds a result."""
-        return self._users == torch_api.users_of(self._handles)
+        held = self._users != torch_api.users_of(self._handles)
+        return not held and not self._mine.lies_open()
 
     def alive(self) -> bool:
         """Return whether it may be replayed again."""
         return not self.retired and all(ref() for ref in self.sources.values())
 
     def endangered(self) -> list["Recording | None"]:
-        """Return later recordings of the pool whose results somebody holds.
+        """Return recordings of the pool whose results it would destroy, and are held.
 
-        None stands for one that is gone.
+        Later ones, and those that let go of memory. None stands for one that is gone.
         """
-        leases = self.pool.leases
+        number = self._mine.number
+        return [
+            lease.recording()
+            for lease in self.pool.leases
+            if (lease.number > number and lease.held())
+            or (lease.number < number and lease.lies_open(number, self.taken))
+        ]
+
+    def let_go(self, tensor: torch.Tensor) -> Block | None:
+        """Hold the memory of a result no more, which the caller alone holds besides.
+
+        From now on a later recording of the pool may be given it, once the caller
+        holds it no more.
+
+        Args:
+            tensor: A result of the last replay.
+
+        Returns:
+            The memory; None where it lies with what others may hold.
+        """
+        handle = tensor.untyped_storage()._cdata
+        if handle not in self._handles:
+            return None
+        at = self._handles.index(handle)
+        makers: list[Any] = self.makers
+        numbers = [
+            number
+            for number, make in enumerate(makers)
+            if isinstance(make, Detached) and make.handle == handle
+        ]
+        alone = torch_api.users_of([handle]) == [self._users[at] + 1]
+        if not alone or not tensor.untyped_storage().nbytes():
+            return None
+        block = Block.of(tensor.untyped_storage(), self.pool.count)
+        for number in numbers:
+            makers[number] = block.views(makers[number].result)
+        del self.storages[at], self._handles[at], self._users[at], _OWNERS[handle]
+        self._mine.blocks.append(block)
+        return block
+
+    def open(self, block: Block) -> None:
+        """Make memory that it let go of known as its own, for results of a replay."""
+        if _OWNERS.get(block.handle) is self:
+            del _OWNERS[block.handle]
+        _OWNERS[block.open()] = self
+
+    def holds(self, storage: torch.UntypedStorage) -> bool:
+        """Return whether it is memory that the recording writes."""
+        place = storage.data_ptr()
+        return storage._cdata in self._handles or any(
+            block.address == place for block in self._mine.blocks
+        )
+
+    @property
+    def _mine(self) -> _Lease:
         assert self._lease is not None
-        later = leases[leases.index(self._lease) + 1 :]
-        return [lease.recording() for lease in later if lease.held()]
+        return self._lease
 
     def run(self, args: list[Any], written: frozenset[int]) -> tuple[Any, ...]:
         """Replay for a call.
@@ -146,50 +232,61 @@ class Recording:
         self.replay()
         for number in written & self.copied.keys():
             apart(args[number]).copy_(apart(self.copied[number]))
+        blocks = self._mine.blocks
+        for block in blocks:
+            self.open(block)
         results = tuple(make(args) for make in self.makers)
+        for block in blocks:
+            block.close()
         args.clear()
         return results
 
 
+class Gift:
+    """An input that a new recording may write over, let go of where it lies."""
+
+    def __init__(
+        self, source: Recording, number: int, args: list[Any], inputs: list[Any]
+    ) -> None:
+        """Take an input out of both lists, if its recording can let go of it."""
+        self.number = number
+        self._source = source
+        self._view = given(number)
+        self.block = source.let_go(args[number])
+        if self.block is not None:
+            self._view = self.block.views(args[number])
+            args[number] = inputs[number] = None
+
+    def back(self, args: list[Any], inputs: list[Any]) -> bool:
+        """Put it into the lists again; return whether it died in between."""
+        if self.block is None:
+            return False
+        died = self.block.gone()
+        self._source.open(self.block)
+        args[self.number] = inputs[self.number] = self._view([])
+        self.block.close()
+        return died
+
+
+_OUTLIVED: Final[list[tuple[_Lease, Callable[[], None]]]] = []
+
+
+def _sweep() -> None:
+    _OUTLIVED[:] = [pair for pair in _OUTLIVED if pair[0].lies_open()]
+
+
+def _outlive(lease: _Lease, replay: Callable[[], None]) -> None:
+    """Keep a recorder's memory while somebody holds some that no storage owns."""
+    _sweep()
+    if lease.lies_open():
+        _OUTLIVED.append((lease, replay))
+
+
 def owner(tensor: torch.Tensor) -> Recording | None:
     """Return the recording in whose memory a tensor lies."""
-    return _OWNERS.get(tensor.untyped_storage()._cdata)
-
-
-def makers_of(
-    results: Sequence[Any], inputs: Sequence[Any], fixed: dict[int, int], shown: int
-) -> tuple[tuple[Make, ...], list[torch.UntypedStorage]]:
-    """Return what makes the results of a replay, and memory of the recording's own.
-
-    A result in the memory of an input that is read in place is found there again, so
-    that a recording holds no memory of others.
-
-    Args:
-        results: What the recorded function returned.
-        inputs: What it was given.
-        fixed: Input's number -> address, of those read in place.
-        shown: So many results, the first ones, are copied where that costs little
-            beside the others, which may then be written again while these are held.
-    """
-    homes = {_home(inputs[number]): number for number in fixed if _home(inputs[number])}
-    tensors = [result for result in results if isinstance(result, torch.Tensor)]
-    own = {_home(t): t.untyped_storage() for t in tensors if _home(t) not in homes}
-    small = _small(results[:shown], own)
-    makers: list[Make] = []
-
-    def alone(result: torch.Tensor) -> bool:
-        return [_home(other) for other in tensors].count(_home(result)) == 1
-
-    for number, result in enumerate(results):
-        if not isinstance(result, torch.Tensor):
-            makers.append(_constant(result))
-        elif (place := homes.get(_home(result))) is not None:
-            same = [n for n in fixed if inputs[n] is result]
-            makers.append(_given(same[0]) if same else _view(place, result))
-        else:
-            copies = small and number < shown and _dense(result) and alone(result)
-            makers.append(_copy(result) if copies else _detached(result))
-    return tuple(makers), list(own.values())
+    storage = tensor.untyped_storage()
+    found = _OWNERS.get(storage._cdata)
+    return found if found is not None and found.holds(storage) else None
 
 
 def like(tensor: torch.Tensor, *, written: bool) -> torch.Tensor:
@@ -251,45 +348,3 @@ def _reach(tensor: torch.Tensor) -> int:
         (size - 1) * stride
         for size, stride in zip(tensor.shape, tensor.stride(), strict=True)
     )
-
-
-def _home(tensor: torch.Tensor) -> int:
-    return tensor.untyped_storage().data_ptr()
-
-
-def _small(shown: Sequence[Any], own: dict[int, torch.UntypedStorage]) -> bool:
-    size = sum(r.nbytes for r in shown if isinstance(r, torch.Tensor))
-    return 32 * size <= sum(storage.nbytes() for storage in own.values())
-
-
-def _dense(tensor: torch.Tensor) -> bool:
-    return torch.empty_like(tensor, device="meta").stride() == tensor.stride()
-
-
-def _constant(value: Any) -> Make:
-    return lambda args: value
-
-
-def _given(number: int) -> Make:
-    return lambda args: args[number]
-
-
-def _detached(result: torch.Tensor) -> Make:
-    return lambda args: result.detach()
-
-
-def _copy(result: torch.Tensor) -> Make:
-    return lambda args: result.clone()
-
-
-def _view(number: int, result: torch.Tensor) -> Make:
-    at, shape, strides = result.data_ptr(), result.shape, result.stride()
-    kind, device = result.dtype, result.device
-
-    def make(args: Sequence[Any]) -> torch.Tensor:
-        storage = args[number].untyped_storage()
-        view = torch.empty(0, dtype=kind, device=device)
-        offset = (at - storage.data_ptr()) // view.element_size()
-        return view.set_(storage, offset, shape, strides)
-
-    return make

@@ -29,15 +29,16 @@ from compiler import torch_api
 from compiler.errors import FallbackWarning
 
 from .graph_memory import (
+    Gift,
     Pool,
     Recording,
     Site,
     addresses,
     key_of,
     like,
-    makers_of,
     owner,
 )
+from .graph_results import makers_of
 
 MOST: Final = 3
 """Recordings of one shape that read the same memory; its square, of one shape."""
@@ -108,6 +109,7 @@ class GraphedCall:
         run: Run,
         *,
         written: Sequence[int] = (),
+        donated: Sequence[int] = (),
         shown: int = 0,
         fixed_sizes: bool = False,
         name: str = "graph",
@@ -119,6 +121,8 @@ class GraphedCall:
             run: Takes a list of arguments, which it may clear; launches the same work
                 for arguments of equal shapes, on the current stream of one device.
             written: Numbers of the arguments that it writes into.
+            donated: Numbers of the arguments that nobody reads after a call and that
+                lie alone in their storages.
             shown: Number of results, the first ones, that the caller gets where the
                 others are kept for a backward pass.
             fixed_sizes: Whether all calls have arguments of the same shapes.
@@ -127,6 +131,7 @@ class GraphedCall:
         """
         self.run = run
         self.written = frozenset(written)
+        self.donated = tuple(donated)
         self.shown = shown
         self.name = name
         self.reason = ""
@@ -245,8 +250,21 @@ class GraphedCall:
         pools = Counter(source.pool for source in sources.values())
         shared = pools and not self._site.apart
         pool = pools.most_common(1)[0][0] if shared else Pool()
-        results, replay, pool.handle = self._record(self.run, list(inputs), pool.handle)
-        makers, storages = makers_of(results, inputs, fixed, self.shown)
+        if pool.closed():
+            pool = Pool()
+        call, arg = list(inputs), None  # nothing else is to hold what is given away
+        given = [
+            Gift(source, number, args, inputs)
+            for number, source in sources.items()
+            if number in self.donated and source.pool is pool
+        ]
+        try:
+            results, replay, pool.handle = self._record(self.run, call, pool.handle)
+        finally:
+            used_up = {gift.number for gift in given if gift.back(args, inputs)}
+        # what lies where an input was that died is no view of it
+        places = {n: at for n, at in fixed.items() if n not in used_up}
+        makers, storages = makers_of(results, inputs, places, self.shown)
         recording = Recording(
             replay,
             fixed,
@@ -256,6 +274,7 @@ class GraphedCall:
             pool,
             {number: weakref.ref(source) for number, source in sources.items()},
             storages,
+            frozenset(gift.block.address for gift in given if gift.block),
         )
         del results, inputs
         recording.settle()

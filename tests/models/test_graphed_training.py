@@ -142,3 +142,4 @@ def test_training_is_the_same_with_graphs(
     if step is zero_first:
         (first,), (then,) = forward.recordings, backward.recordings
         assert first.pool is then.pool
+        assert then.taken  # what was kept may be written over, or given again

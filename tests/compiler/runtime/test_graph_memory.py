@@ -12,9 +12,9 @@ from compiler.runtime.graph_memory import (
     Site,
     apart,
     like,
-    makers_of,
     owner,
 )
+from compiler.runtime.graph_results import makers_of
 
 
 def made(*results: torch.Tensor, pool: Pool | None = None) -> Recording:
@@ -55,37 +55,6 @@ def test_what_is_written_back_has_elements_apart() -> None:
         like(torch.zeros(3, 1).expand(3, 4), written=True)
 
 
-def test_results_in_the_memory_of_inputs_are_found_there_and_not_held() -> None:
-    x, y = torch.arange(6.0), torch.arange(4.0)
-    results: Any = (x, x[2:5], x.view(torch.int32)[1:], y * 2, None, 7)
-    fixed = {0: x.data_ptr(), 1: y.data_ptr()}
-    makers, storages = makers_of(results, [x, y], fixed, 0)
-    assert [s.data_ptr() for s in storages] == [results[3].data_ptr()]
-    given = x[:], y
-    found = [make(given) for make in makers]
-    assert found[0] is given[0] and found[4:] == [None, 7]
-    for one, two in zip(found[:4], results[:4], strict=True):
-        assert one.data_ptr() == two.data_ptr() and torch.equal(one, two)
-        assert one.dtype == two.dtype and one.stride() == two.stride()
-
-
-def test_small_results_that_the_caller_gets_are_copied() -> None:
-    loss, scores, kept = torch.tensor(1.0), torch.zeros(8), torch.zeros(1000)
-    for shown, view, copied in [
-        ([loss, scores], kept, [True, True]),
-        ([loss, scores], scores[1:], [False, False]),  # not small beside what is kept
-        ([loss, kept[:4]], kept, [True, False]),  # shares memory with what is kept
-        ([loss, kept.view(10, 100)[:, 1]], torch.zeros(9000), [True, False]),  # gaps
-    ]:
-        results = [*shown, view]
-        makers, _ = makers_of(results, [], {}, len(shown))
-        found = [make([]) for make in makers]
-        moved = [
-            a.data_ptr() != b.data_ptr() for a, b in zip(found, results, strict=True)
-        ]
-        assert moved == [*copied, False]
-
-
 def test_holders_of_results_are_seen() -> None:
     recording = made(torch.zeros(3), torch.zeros(4))
     recording.settle()
@@ -123,3 +92,46 @@ def test_memory_of_a_recording_that_is_gone_belongs_to_nobody() -> None:
     assert owner(result) is recording
     del recording
     assert owner(result) is None
+
+
+def test_what_it_lets_go_of_is_known_by_its_address() -> None:
+    lasting = bytearray(32)  # as a recorder's pool does
+    whole = torch.frombuffer(lasting, dtype=torch.float32).view(2, 4)
+    whole.copy_(torch.arange(8.0).view(2, 4))
+    recording = made(whole, whole[1], torch.zeros(3))
+    del whole
+    recording.settle()
+    kept, part, other = recording.run([], frozenset())
+    assert recording.let_go(kept) is None  # somebody holds its second row
+    del part
+    block = recording.let_go(kept)
+    assert block is not None and recording.let_go(kept) is None
+    assert block.address == kept.data_ptr() and not recording.free()
+    del kept, other
+    assert recording.free() and len(recording.storages) == 1
+    for _ in range(2):
+        kept, part, other = recording.run([], frozenset())
+        assert kept.tolist() == [[0, 1, 2, 3], [4, 5, 6, 7]]
+        assert part.tolist() == [4, 5, 6, 7] and other.tolist() == [0] * 3
+        del kept, other
+        assert owner(part) is recording and not recording.free()
+        del part
+        assert recording.free()
+
+
+def test_recordings_before_and_after_what_was_let_go_of() -> None:
+    pool, lasting = Pool(), bytearray(12)
+    first = made(torch.frombuffer(lasting, dtype=torch.float32), pool=pool)
+    second = made(torch.zeros(3), pool=pool)
+    for recording in (first, second):
+        recording.settle()
+    (kept,) = first.run([], frozenset())
+    block = first.let_go(kept)
+    assert block is not None and pool.closed()
+    third = made(torch.zeros(3), pool=pool)
+    third.settle()
+    assert third.endangered() == [first] and not second.endangered()
+    third.taken = frozenset({block.address})
+    assert not third.endangered()
+    del kept
+    assert not pool.closed()
