@@ -8,7 +8,7 @@ The command is ``tilewright hunt --subject inductor`` with all families; nothing
 what is sought. Afterwards each find's reduced program is held against the reports that
 still reproduce on the installed release (pytorch/pytorch; a minimal program of each
 was run first): it counts for one only if it has that report's symptom and its
-operations. A folder goes on where it stopped, and processor seconds add up, also those
+operations. A folder goes on where it stopped (with Ctrl-C, say), and processor seconds add up, also those
 of campaigns with ``--subject aot_eager``; ``--minutes 0`` only writes the table.
 
 What a JSON file says of campaigns whose folder is gone stays in it, and their seconds
@@ -26,6 +26,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,8 @@ os.environ["PYTHONPATH"] = str(ROOT)
 
 import torch
 
-from verify.campaign.hunt import Campaign, hunt
+from verify.campaign.hunt import Campaign, Tally, hunt
+from verify.campaign.store import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +173,10 @@ def _run(options: argparse.Namespace) -> None:
         max_operations=options.operations,
     )
     start = time.monotonic()
-    tallies = hunt(campaign, options.workers)
+    with suppress(KeyboardInterrupt):  # what was done is written down
+        hunt(campaign, options.workers)
+    store = Store(folder)
+    tallies = [Tally.from_json(store.progress(n)) for n in range(options.workers)]
     statuses: Counter[str] = Counter()
     for tally in tallies:
         statuses.update(tally.statuses)
