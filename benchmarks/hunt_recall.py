@@ -8,8 +8,9 @@ The command is ``tilewright hunt --subject inductor`` with all families; nothing
 what is sought. Afterwards each find's reduced program is held against the reports that
 still reproduce on the installed release (pytorch/pytorch; a minimal program of each
 was run first): it counts for one only if it has that report's symptom and its
-operations. A folder goes on where it stopped (with Ctrl-C, say), and processor seconds add up, also those
-of campaigns with ``--subject aot_eager``; ``--minutes 0`` only writes the table.
+operations. A folder goes on where it stopped (with Ctrl-C, say), and processor seconds
+add up, also those of campaigns with ``--subject aot_eager``; ``--minutes 0`` only
+writes the table.
 
 What a JSON file says of campaigns whose folder is gone stays in it, and their seconds
 and finds count: so a hunt goes on elsewhere, with ``--seed`` for programs of its own.
