@@ -96,7 +96,7 @@ def _goes_inside(
         if a == 0 or b == 0:
             continue
         if a != b:
-            return a > b
+            return bool(a > b)
         if shape[inner] > shape[outer]:
             return True
     return None
@@ -125,7 +125,7 @@ def _alike(
         last = _nested(shape, (1, *range(len(shape) - 1, 1, -1), 0))
         if all(_equal(shape, strides, last) for strides in rows):
             return last
-    if len(set(rows)) == 1 and _is_dense(shape, rows[0]):
+    if all(row == rows[0] for row in rows) and _is_dense(shape, rows[0]):
         return rows[0]
     return None
 
@@ -164,6 +164,7 @@ def correct_fake_strides() -> None:
     """
     for name in _POINTWISE:
         fake_results_by(_overload(name), _iterated)
+        fake_parts_by(_overload(name), _iterated_symbols)
     for target in (aten.pow.Scalar, aten.poisson.default):
         fake_results_by(target, _row_major)
     if hasattr(aten, "_grouped_mm"):
@@ -291,6 +292,21 @@ def _iterated(args: Sequence[Any], result: Any) -> Any:
     return result if wanted is None else _restrided(result, wanted)
 
 
+def _iterated_symbols(args: Sequence[Any], result: Any) -> Any:
+    """Return the result of a decomposition, with the iterator's strides.
+
+    Only sizes that are symbols come here from fake kernels; what is traced as it is
+    decomposed keeps the strides that it has.
+    """
+    if all(map(_is_static, _tensors(args))):
+        return result
+    wanted = _wanted(args, result)
+    if wanted is None:
+        return result
+    empty = result.new_empty_strided(tuple(result.shape), wanted)
+    return aten.copy.default(empty, result)  # it may be traced: nothing in place
+
+
 def _scaled(args: Sequence[Any], result: Any) -> Any:
     """Return ldexp's result as eager mode lays it out.
 
@@ -359,12 +375,37 @@ def _padded(args: Sequence[Any], result: Any) -> Any:
 
 
 def _wanted(args: Sequence[Any], result: Any) -> tuple[int, ...] | None:
-    """Return the iterator's strides where a result has others, else None."""
-    operands = [arg for arg in args if isinstance(arg, torch.Tensor)]
-    if len(operands) < 2 or result.dim() < 2 or not all(map(_is_static, operands)):
+    """Return the iterator's strides where a result has others, else None.
+
+    Of sizes that are symbols the first call's decide whether it has; the order of the
+    dims is then guarded.
+    """
+    operands = _tensors(args)
+    if len(operands) < 2 or result.dim() < 2:
         return None
-    wanted = broadcast_strides([(tuple(o.shape), o.stride()) for o in operands])
-    return None if result.stride() == wanted or not result.numel() else wanted
+    hints = [_hinted(one) for one in (*operands, result)]
+    known = [hint for hint in hints if hint is not None]
+    if len(known) < len(hints) or 0 in known[-1][0]:
+        return None
+    wanted = broadcast_strides(known[:-1])
+    if known[-1][1] == wanted:
+        return None
+    if all(map(_is_static, operands)):
+        return wanted
+    return broadcast_strides([(tuple(o.shape), o.stride()) for o in operands])
+
+
+def _tensors(args: Sequence[Any]) -> list[torch.Tensor]:
+    return [arg for arg in args if isinstance(arg, torch.Tensor)]
+
+
+def _hinted(value: torch.Tensor) -> Layout | None:
+    """Return the layout of a tensor in the first call, None if it is not known."""
+    shape = tuple(map(size_hint, value.shape))
+    strides = tuple(map(size_hint, value.stride()))
+    if any(number is None for number in (*shape, *strides)):
+        return None
+    return tuple(int(n or 0) for n in shape), tuple(int(n or 0) for n in strides)
 
 
 def _is_static(value: torch.Tensor) -> bool:

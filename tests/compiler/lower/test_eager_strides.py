@@ -40,6 +40,26 @@ OPERATIONS: dict[str, Callable[..., torch.Tensor]] = {
 }
 OPERANDS = {name: 3 for name in ("where", "lerp", "addcmul", "addcdiv", "clamp")}
 
+REPEATED = (
+    ((2, 3, 4), (12, 4, 1)),
+    ((2, 3, 4), (1, 2, 6)),
+    ((2, 3, 4), (0, 4, 1)),
+    ((2, 3, 4), (4, 0, 1)),
+    ((3, 4), (1, 3)),
+)
+"""Layouts without dims of one element, of which symbols would know nothing."""
+
+SYMBOLIC: dict[str, Callable[..., torch.Tensor]] = {
+    **{
+        name: getattr(torch, name)
+        for name in (
+            *("logical_and", "logical_or", "logical_xor", "floor_divide", "copysign"),
+            *("xlogy", "atan2", "eq", "ge", "maximum", "hypot", "remainder", "pow"),
+        )
+    },
+    "div": lambda x, y: torch.div(x, y, rounding_mode="floor"),
+}
+
 
 def strided(shape: tuple[int, ...], strides: tuple[int, ...]) -> torch.Tensor:
     return torch.arange(1.0, ROOM + 1).as_strided(shape, strides)
@@ -98,6 +118,40 @@ def test_traced_broadcasts_have_eager_strides(name: str) -> None:
     for values, node, eager in zip(groups, results, each(groups), strict=True):
         found = node.meta["val"].stride()
         assert same(eager, found), [(v.shape, v.stride()) for v in values]
+
+
+@pytest.mark.parametrize("name", SYMBOLIC)
+def test_broadcasts_have_them_for_symbolic_sizes(name: str) -> None:
+    """PyTorch's decompositions nest dims otherwise than the iterator does."""
+    correct_fake_strides()
+    groups = [
+        [strided(*one), strided(*other)]
+        for one, other in itertools.product(REPEATED, REPEATED)
+    ]
+    run = SYMBOLIC[name]
+
+    def each(groups: list[list[torch.Tensor]]) -> list[torch.Tensor]:
+        return [run(*values) for values in groups]
+
+    trace = make_fx(each, decompositions(), tracing_mode="symbolic")
+    (results,) = trace(groups).graph.find_nodes(op="output")[0].args
+    for values, node, eager in zip(groups, results, each(groups), strict=True):
+        found = tuple(size_hint(step) or 0 for step in node.meta["val"].stride())
+        assert same(eager, found), [(v.shape, v.stride()) for v in values]
+
+
+def test_a_call_with_other_sizes_has_eager_strides() -> None:
+    def each(x: torch.Tensor, y: torch.Tensor) -> list[torch.Tensor]:
+        return [torch.logical_xor(x, y), x // y, torch.xlogy(x, y)]
+
+    torch.compiler.reset()
+    compiled = torch.compile(each, backend="tilewright")
+    for size in (3, 8, 5):
+        x = strided((2, 2, size, 4), (1, 2, 0, 12))
+        y = strided((2, 2, size, 4), (8 * size, 4 * size, 4, 1))
+        for ours, theirs in zip(compiled(x, y), each(x, y), strict=True):
+            assert same(ours, theirs.stride()), size
+            torch.testing.assert_close(ours, theirs)
 
 
 def test_compiled_broadcasts_have_eager_strides() -> None:
