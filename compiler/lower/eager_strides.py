@@ -179,6 +179,8 @@ def correct_fake_strides() -> None:
         fake_results_by(target, correct)
         fake_parts_by(target, correct)
     fake_parts_by(aten.ldexp.Tensor, _scaled)
+    for target in (aten.huber_loss.default, aten.binary_cross_entropy.default):
+        fake_parts_by(target, _written_into_one_like_first)
     for target in _BATCH_NORMS:
         fake_parts_by(target, _normalised)
 
@@ -337,6 +339,16 @@ def _row_major_on_cpu(args: Sequence[Any], result: Any) -> Any:
 def _like_first(args: Sequence[Any], result: Any) -> Any:
     """Return the result of a kernel that writes into a copy of its first argument."""
     return torch.empty_like(args[0]).copy_(result)
+
+
+def _written_into_one_like_first(args: Sequence[Any], result: Any) -> Any:
+    """Return the result of a kernel that writes into one like its first argument."""
+    if result.dim() < 2 or tuple(result.shape) != tuple(args[0].shape):
+        return result
+    empty = torch.empty_like(args[0], dtype=result.dtype)
+    if _hinted(empty) == _hinted(result):
+        return result
+    return aten.copy.default(empty, result)
 
 
 def _normalised(args: Sequence[Any], result: Any) -> Any:

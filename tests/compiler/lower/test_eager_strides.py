@@ -140,6 +140,28 @@ def test_broadcasts_have_them_for_symbolic_sizes(name: str) -> None:
         assert same(eager, found), [(v.shape, v.stride()) for v in values]
 
 
+@pytest.mark.parametrize("mode", ["symbolic", "fake"])
+@pytest.mark.parametrize("name", ["huber_loss", "binary_cross_entropy"])
+def test_losses_that_are_not_reduced_are_like_the_first_argument(
+    name: str, mode: Literal["symbolic", "fake"]
+) -> None:
+    correct_fake_strides()
+    loss = getattr(torch.nn.functional, name)
+    groups = [
+        [strided(*one) / ROOM, strided(*other) / ROOM]
+        for one, other in itertools.product(REPEATED[:4], REPEATED[:4])
+    ]
+
+    def each(groups: list[list[torch.Tensor]]) -> list[torch.Tensor]:
+        return [loss(*values, reduction="none") for values in groups]
+
+    trace = make_fx(each, decompositions(), tracing_mode=mode)
+    (results,) = trace(groups).graph.find_nodes(op="output")[0].args
+    for values, node, eager in zip(groups, results, each(groups), strict=True):
+        found = tuple(size_hint(step) or 0 for step in node.meta["val"].stride())
+        assert same(eager, found), [(v.shape, v.stride()) for v in values]
+
+
 def test_a_call_with_other_sizes_has_eager_strides() -> None:
     def each(x: torch.Tensor, y: torch.Tensor) -> list[torch.Tensor]:
         return [torch.logical_xor(x, y), x // y, torch.xlogy(x, y)]
