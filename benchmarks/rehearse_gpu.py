@@ -287,7 +287,36 @@ def _product_epilogue(script: Any) -> None:
     script.recorded = replaying
 
 
+def _fused_layouts(script: Any) -> None:
+    """Make arrays small; kernels for a GPU are compiled, and evaluated on the CPU."""
+    from benchmarks.fused_layouts_cases import small
+    from compiler.codegen.triton import build
+    from compiler.frontend import kernels
+    from compiler.runtime.triton_kernel import TritonKernel
+
+    def evaluated(kernel: Any, *arguments: Any) -> None:
+        kernel.compile(arch=90)
+        if kernel.unaligned is not None:
+            kernel.unaligned.compile(False, arch=90)
+        kernel.instead(*arguments)
+
+    compiled = script.compiled
+
+    def quick(case: Any, way: str, arguments: Any) -> Any:
+        if way == "inductor":
+            return lambda: case.call(*arguments)
+        return compiled(case, way, arguments)
+
+    script.CASES = [small(case) for case in script.CASES]
+    script.OPTIONS["fallback"] = True
+    script.poison = lambda: None
+    script.compiled = quick
+    kernels._builder = lambda device: build
+    TritonKernel.__call__ = evaluated  # type: ignore[assignment,method-assign]
+
+
 SCRIPTS = {
+    "fused_layouts_gpu": _fused_layouts,
     "product_epilogue_gpu": _product_epilogue,
     "product_alignment_gpu": _product_alignment,
     "random_graphs_gpu": _random_graphs,

@@ -37,7 +37,7 @@ def with_clones(given: Assignment, again: Again, edges: Iterable[Edge]) -> Assig
         clone = writer.made(edge.tile, edge.dst)
         for step, number in edge.users:
             writer.swaps.setdefault(step, {})[number] = clone
-    operators = _used(writer.sequence(given.graph.operators))
+    operators = read_operators(writer.sequence(given.graph.operators))
     graph = replace(given.graph, operators=operators)
     return replace(given, graph=graph, layouts=writer.layouts, wanted=writer.wanted)
 
@@ -108,7 +108,7 @@ class _Writer:
         return replace(loop, body=self.sequence(loop.body), carried=tuple(carried))
 
 
-def _used(operators: tuple[Operator, ...]) -> tuple[Operator, ...]:
+def read_operators(operators: tuple[Operator, ...]) -> tuple[Operator, ...]:
     """Leave out what nothing reads any more."""
     while True:
         read = {tile for step, _ in steps(operators) for tile in step.operands}

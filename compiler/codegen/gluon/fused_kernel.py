@@ -8,6 +8,7 @@ from compiler.assign import assign
 from compiler.codegen.triton.printer import Printed
 from compiler.codegen.triton.tile import Plan
 from compiler.errors import NotTiledError
+from compiler.ir.tile_check import TileError
 
 from .fused_scalars import FusedArithmetic
 from .fused_tiles import fused_tiles
@@ -43,7 +44,7 @@ def print_assigned(plan: Plan, printed: Printed) -> Printed:
         )
     except NotTiledError:
         raise
-    except LayoutError as error:
+    except (LayoutError, TileError) as error:
         raise NotTiledError(f"{printed.name} has no tiles of ours: {error}") from error
     left = len(found.conversions())
     note = f"#   layouts are assigned; conversions left: {left}\n"

@@ -98,7 +98,10 @@ def _inside(
 ) -> Tile:
     reduced = lowering.plan.reduced
     assert reduced is not None
-    if not reduced.exact:
+    if reduced.exact:
+        if value.op == "local":
+            return operands[0]
+    else:
         inside = lowering.inside(reduced)
         value = make("where", (inside, value, neutral), value.dtype)
     return lowering.computed(value, operands, lowering.all_dims).tile

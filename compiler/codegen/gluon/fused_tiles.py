@@ -11,6 +11,7 @@ carry the mark ``fused_reductions.COARSE``.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from compiler.assign.clone import read_operators
 from compiler.codegen.triton.coarse import coarse_nodes
 from compiler.codegen.triton.flat import expressions, recombined
 from compiler.codegen.triton.tile import (
@@ -154,6 +155,7 @@ class Lowering:
                 reduce_tile(self, stage)
             else:
                 raise NotTiledError(f"needed stores and reductions, got a {stage.kind}")
+        self.builder.operators = list(read_operators(tuple(self.builder.operators)))
         found = self.builder.graph()
         written = {found.buffers[self.names[key]].dtype for key in self.stored}
         # memory is taken over by arrays of the same type
