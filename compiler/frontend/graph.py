@@ -25,6 +25,7 @@ from .constants import lift_constants
 from .describe import describe_program, describe_schedule
 from .graph_cache import Place
 from .kernels import build_kernels
+from .overlap import written_overlap
 from .parts import in_parts, makes_sizes
 from .recording import recording
 from .saved import as_captured, restored
@@ -96,7 +97,7 @@ def compile_graph(
         return _with(cut if restore is None else _after(restore, cut), constants, None)
     run: Compiled
     product: Product | None = None
-    if options.lower:
+    if options.lower and not written_overlap(graph):
         try:
             product = _recalled(graph, options, validator, trace, name)
         except Exception as error:

@@ -4,15 +4,23 @@ A captured graph assumes that a write to one argument does not change another, e
 for those that shared memory at capture, which Dynamo guards. A later call may break
 that; this module sees it, so that the call can run as written. So does a written
 argument whose own elements share memory (an expanded one, overlapping windows): a graph
-without writes gives each element a value of its own, and memory has room for one.
+without writes gives each element a value of its own, and memory has room for one. A
+graph that makes such a tensor and writes a part of it runs as captured.
 """
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
+from torch import fx
 
 from compiler.torch_api import unseen
+
+_PARTS_WRITTEN = (
+    torch.ops.aten.select_scatter.default,
+    torch.ops.aten.slice_scatter.default,
+    torch.ops.aten.diagonal_scatter.default,
+)
 
 
 def unless_they_overlap(
@@ -93,6 +101,23 @@ def overlaps_itself(value: Any) -> bool | None:
                 return True
             reach += (size - 1) * stride
     return False
+
+
+def written_overlap(graph: fx.GraphModule) -> bool:
+    """Return whether an operator writes a part of a copy whose elements share memory.
+
+    ``select_scatter`` and its like copy what has such strides with these strides. In
+    eager mode what is written then shows up at other places too; a graph of values
+    knows nothing of that.
+
+    Args:
+        graph: ATen operators, with fake tensors in ``meta["val"]``.
+    """
+    return any(
+        overlaps_itself(node.meta.get("val"))
+        for target in _PARTS_WRITTEN
+        for node in graph.graph.find_nodes(op="call_function", target=target)
+    )
 
 
 def _may_meet(one: Any, other: Any) -> bool:

@@ -99,3 +99,30 @@ def test_a_written_argument_that_overlaps_itself_runs_as_written() -> None:
             windows, torch.zeros(2)
         )
     assert ways == ["as written", "compiled"]
+
+
+@pytest.mark.parametrize("strides", [(1, 1), (2, 1), (1, 2), (4, 1)])
+def test_parts_written_into_copies_that_overlap_themselves(
+    strides: tuple[int, int],
+) -> None:
+    """A row of windows over one memory is a part of the others too."""
+
+    def views(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        y = x + 1
+        z = y.as_strided((3, 4), strides)
+        z[0] = 9.0
+        return y, z * 1
+
+    def copies(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        z = x.as_strided((3, 4), strides)
+        new = torch.diagonal_scatter(z, torch.full((3,), 7.0))
+        rows = torch.select_scatter(new, new[0] * 2, 0, 1)
+        return rows, torch.slice_scatter(z, z[:1] * 2, 0, 1, 2)
+
+    for function in (views, copies):
+        torch.compiler.reset()
+        x = torch.arange(12.0)
+        compiled = torch.compile(function, backend="tilewright")
+        for ours, theirs in zip(compiled(x), function(x), strict=True):
+            assert ours.stride() == theirs.stride()
+            assert torch.equal(ours, theirs)
