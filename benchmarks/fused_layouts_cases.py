@@ -115,6 +115,11 @@ def channel_norm(x: Tensor, out: torch.dtype) -> Tensor:
     return ((wide - mean) * torch.rsqrt(spread + 1e-5)).to(out)
 
 
+def product(a: Tensor, b: Tensor, c: Tensor, out: torch.dtype) -> Tensor:
+    """A product of matrices with a transposed residual."""
+    return (a @ b.T + c.T).to(out)
+
+
 CASES = (
     Case("add f32 4096", transposed_add, ((4096, 4096),) * 2, F32, F32),
     Case("add bf16 8192", transposed_add, ((8192, 8192),) * 2, BF16, BF16),
@@ -137,6 +142,13 @@ CASES = (
     Case("row softmax", row_softmax, ((16384, 512), (512, 16384)), F32, F32),
     Case("column softmax", column_softmax, ((512, 32, 4096),), BF16, BF16),
     Case("channel norm", channel_norm, ((64, 64, 56, 56),), F32, F32),
+    Case(
+        "product",
+        product,
+        ((4096, 1024), (4096, 1024), (4096, 4096)),
+        BF16,
+        BF16,
+    ),
 )
 
 

@@ -41,7 +41,11 @@ CALLS = 10
 TOLERANCE = {torch.float32: 1e-5, torch.float16: 2e-3, torch.bfloat16: 1e-2}
 """Greatest error, relative by norms, by the coarsest type on the way."""
 
-OPTIONS: dict[str, Any] = {"fallback": False, "cache": False}
+OPTIONS: dict[str, Any] = {
+    "fallback": False,
+    "cache": False,
+    "product_epilogues": "always",
+}
 Run = Callable[[], torch.Tensor]
 
 

@@ -74,7 +74,7 @@ def kernels_of(case: Case) -> list[Kernel]:
         lift_constants(graph)
         for rewrite in REWRITES:
             rewrite(graph)
-        options = Options()
+        options = Options(product_epilogues="always")
         steps = schedule(lower(graph, options=options), options).steps
         found += [step for step in steps if isinstance(step, Kernel)]
     return found

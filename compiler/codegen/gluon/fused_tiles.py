@@ -47,6 +47,7 @@ from compiler.ir.ranges import Ranges
 from compiler.ir.tile import Tile, TileGraph, TileMap, coordinate
 from compiler.ir.tile_builder import TileBuilder, both, less, read
 
+from .fused_products import multiply
 from .fused_reductions import COARSE, quotient, reduce_tile
 
 _INT32 = 1 << 31
@@ -62,11 +63,11 @@ def fused_tiles(
 ) -> TileGraph:
     """Return what one program of a plan does, as a tile graph.
 
-    Law: program ``program0`` of ``plan.grid`` many stores what that program of the
+    Law: program ``program0`` of ``plan.tiles`` many stores what that program of the
     plan's kernel stores; a sum may be taken in another order.
 
     Args:
-        plan: Of a kernel without products, parts or loops; tiles not taken apart.
+        plan: Of a kernel without parts or loops over rows; tiles not taken apart.
         names: Buffer -> its name in the graph.
         sizes: Symbol -> its name in the graph.
         name: Of the graph.
@@ -75,8 +76,8 @@ def fused_tiles(
         NotTiledError: the kernel does something that no tile operator does.
     """
     reduced = plan.reduced is not None
-    if plan.factors or plan.parts or plan.folded or not plan.tile:
-        raise NotTiledError("needed a tile without products, parts or folded sums")
+    if plan.parts or plan.folded or not plan.tile:
+        raise NotTiledError("needed a tile without parts or folded sums")
     if reduced and not plan.persistent:
         raise NotTiledError("needed rows that fit a tile, got a loop over them")
     if constant_value(plan.tiles) == 0:
@@ -148,6 +149,8 @@ class Lowering:
 
     def graph(self) -> TileGraph:
         """Lower all stages."""
+        if self.plan.factors is not None:
+            multiply(self)
         for stage in self.plan.kernel.stages:
             if isinstance(stage, Store):
                 self._store(stage)
