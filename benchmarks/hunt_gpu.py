@@ -188,6 +188,8 @@ def batches(
     programs: Sequence[Any], counted: Counted, device: str
 ) -> Iterator[dict[str, Any]]:
     """Run programs as one function, by halves where that fails."""
+    from tilewright.backend import compile as backend  # known without an installation
+
     plain = [program.function()(*program.build(device)) for program in programs]
     kept = [k for k, values in enumerate(plain) if exact(values)]
     programs = [programs[k] for k in kept]
@@ -201,7 +203,7 @@ def batches(
     try:
         compiled = torch.compile(
             joined(programs),
-            backend="tilewright",
+            backend=backend,
             dynamic=False,
             options={"cache": False, "fallback": False},
         )

@@ -56,8 +56,9 @@ def faithful_interpreter() -> Iterator[None]:
     """Make the interpreter do what a GPU does where it does less.
 
     It rounds float32 to bfloat16 instead of truncating, multiplies matrices of bfloat16
-    as numbers instead of as their bits, heeds ``tl.device_assert`` (an IndexError), and
-    infinities and NaN raise no warning of numpy's.
+    as numbers instead of as their bits, heeds ``tl.device_assert`` (an IndexError), keeps
+    the type of a truth value that is broadcast to a block, and infinities and NaN raise
+    no warning of numpy's.
     """
     import torch
     from triton.runtime.interpreter import (
@@ -68,7 +69,7 @@ def faithful_interpreter() -> Iterator[None]:
     )
 
     language = triton.language
-    changed = ("cast_impl", "create_assert", "create_dot")
+    changed = ("cast_impl", "create_assert", "create_dot", "create_splat")
     given = tuple(getattr(InterpreterBuilder, name) for name in changed)
     options = interpreter_builder.options
 
@@ -95,7 +96,12 @@ def faithful_interpreter() -> Iterator[None]:
     def dot(self: Any, a: Any, b: Any, *rest: Any) -> Any:
         return given[2](self, wide(a), wide(b), *rest)
 
-    for name, function in zip(changed, (cast, check, dot), strict=True):
+    def splat(self: Any, kind: Any, number: Any) -> Any:
+        if numpy.asarray(number.data).dtype != bool:
+            return given[3](self, kind, number)
+        return TensorHandle(numpy.full(kind.shape, number.data), language.int1)
+
+    for name, function in zip(changed, (cast, check, dot, splat), strict=True):
         setattr(InterpreterBuilder, name, function)
     interpreter_builder.options = InterpreterOptions(
         debug=True, sanitize_overflow=False

@@ -198,6 +198,25 @@ def rests(x, out, size: tl.constexpr):  # type: ignore[no-untyped-def]
     tl.store(out + at, tl.where(some, 1.0, 0.0))
 
 
+def test_the_interpreter_broadcasts_a_truth_value() -> None:
+    import torch
+
+    from compiler.triton_api import faithful_interpreter, interpreted
+
+    for number in (0.0, 2.0):
+        x, y = torch.tensor([number, -1.0, 0.0, 3.0]), torch.tensor([1, 0, 0, 2])
+        out = torch.empty(4, dtype=torch.bool)
+        with faithful_interpreter():
+            interpreted(differs)[(1,)](x, y, out)
+        assert out.equal((y != 0) ^ bool(number))
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def differs(x, y, out):  # type: ignore[no-untyped-def]
+    at = tl.arange(0, 4)
+    tl.store(out + at, (tl.load(x) != 0) ^ (tl.load(y + at) != 0))
+
+
 def test_a_launcher_is_built_beforehand_only_where_the_release_builds_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
