@@ -56,9 +56,9 @@ def faithful_interpreter() -> Iterator[None]:
     """Make the interpreter do what a GPU does where it does less.
 
     It rounds float32 to bfloat16 instead of truncating, multiplies matrices of bfloat16
-    as numbers instead of as their bits, heeds ``tl.device_assert`` (an IndexError), keeps
-    the type of a truth value that is broadcast to a block, and infinities and NaN raise
-    no warning of numpy's.
+    as numbers instead of as their bits, heeds ``tl.device_assert`` (an IndexError),
+    keeps the type of a truth value that is broadcast to a block, and infinities and NaN
+    raise no warning of numpy's.
     """
     import torch
     from triton.runtime.interpreter import (

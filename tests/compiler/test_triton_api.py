@@ -211,7 +211,7 @@ def test_the_interpreter_broadcasts_a_truth_value() -> None:
         assert out.equal((y != 0) ^ bool(number))
 
 
-@triton.jit  # type: ignore[untyped-decorator]
+@triton.jit
 def differs(x, y, out):  # type: ignore[no-untyped-def]
     at = tl.arange(0, 4)
     tl.store(out + at, (tl.load(x) != 0) ^ (tl.load(y + at) != 0))
