@@ -176,14 +176,17 @@ def hunt(
             typer.echo(f"{len(found)} finds, of {size:g} statements in the median")
         for find in found:
             test = folder / "finds" / f"test_{find['cause']}.py"
-            typer.echo(f"{find['title']}\n  at fault: {find['stage']}\n  {test}")
+            typer.echo(
+                f"{find['title']}\n  at fault: {find.get('stage', '')}\n  {test}"
+            )
     own = [find for find in found if find.get("own", True)]
     return WRONG if own else 0
 
 
 def _median_statements(finds: Sequence[Mapping[str, Any]]) -> float:
     """Return the median number of statements of reduced programs, 0 of none."""
-    sizes = [len(find["case"]["operations"]) for find in finds]
+    cases = [find.get("case", {}) for find in finds]
+    sizes = [len(case["operations"]) for case in cases if "operations" in case]
     return float(median(sizes)) if sizes else 0.0
 
 

@@ -114,14 +114,18 @@ class Tally:
             return cls(
                 int(data["programs"]),
                 int(data["batch"]),
-                Counter(data["statuses"]),
-                set(data["pairs"]),
-                Counter(data["symptoms"]),
+                _counted(data["statuses"]),
+                set(map(str, data["pairs"])),
+                _counted(data["symptoms"]),
                 float(data["seconds"]),
-                Counter(data.get("features", {})),
+                _counted(data.get("features", {})),
             )
-        except (KeyError, TypeError, ValueError):
+        except (AttributeError, KeyError, TypeError, ValueError):
             return cls()
+
+
+def _counted(data: Mapping[str, Any]) -> Counter[str]:
+    return Counter({str(name): int(count) for name, count in data.items()})
 
 
 def work(
@@ -297,12 +301,17 @@ def _holds_a_find(program: Program, sign: str, store: Store) -> bool:
 
     To shrink it would most likely lead to that find again.
     """
-    return any(
-        symptom(find["answer"]) == sign
-        and bool(find["case"]["operations"])
-        and set(find["case"]["operations"]) <= set(program.operations)
-        for find in store.finds()
-    )
+    for find in store.finds():
+        answer, case = find.get("answer", {}), find.get("case", {})
+        operations = case.get("operations")  # a library's case has none
+        if (
+            operations
+            and "status" in answer
+            and symptom(answer) == sign
+            and set(operations) <= set(program.operations)
+        ):
+            return True
+    return False
 
 
 def hunt(

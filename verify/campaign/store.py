@@ -32,6 +32,23 @@ def _is_abandoned(owned: Mapping[str, Any], path: Path) -> bool:
     return False
 
 
+def _owned(case: Case, pid: int) -> str:
+    owner = {"host": platform.node(), "pid": pid}
+    return json.dumps({**owner, "case": case.to_json()}, indent=1) + "\n"
+
+
+def _find(path: Path) -> dict[str, Any] | None:
+    """Return a find, None where the file holds none."""
+    try:
+        found = json.loads(path.read_text())
+    except (ValueError, OSError):
+        return None
+    if not isinstance(found, dict) or not isinstance(found.get("title"), str):
+        return None
+    parts = found.get("answer", {}), found.get("case", {})
+    return found if all(isinstance(part, dict) for part in parts) else None
+
+
 class Store:
     """Finds and progress in a folder that workers share.
 
@@ -54,11 +71,7 @@ class Store:
         """Return whether there is a readable find with this cause."""
         if any(waiting[0] == cause for waiting in self.waiting):
             return True
-        try:
-            text = (self.folder / "finds" / f"{cause}.json").read_text()
-            return isinstance(json.loads(text), dict)
-        except (ValueError, OSError):
-            return False
+        return _find(self.folder / "finds" / f"{cause}.json") is not None
 
     def add(self, cause: str, find: Mapping[str, Any], test: str | None) -> None:
         """Keep a find, with its test file if it has one.
@@ -88,10 +101,11 @@ class Store:
         self.waiting = still
 
     def finds(self) -> Iterator[dict[str, Any]]:
-        """Yield the finds; a file that is no JSON is passed over."""
+        """Yield the finds; a file that does not hold one is passed over."""
         for path in sorted((self.folder / "finds").glob("*.json")):
-            with contextlib.suppress(ValueError, OSError):
-                yield {"cause": path.stem, **json.loads(path.read_text())}
+            found = _find(path)
+            if found is not None:
+                yield {"cause": path.stem, **found}
 
     def save_failing(self, case: Case, pid: int | None = None) -> None:
         """Keep a failing case until it is shrunk, in case its worker dies over it.
@@ -101,11 +115,7 @@ class Store:
             pid: Process of its worker, default this one; 0 is none.
         """
         with contextlib.suppress(OSError):
-            owner = {
-                "host": platform.node(),
-                "pid": os.getpid() if pid is None else pid,
-            }
-            text = json.dumps({**owner, "case": case.to_json()}, indent=1) + "\n"
+            text = _owned(case, os.getpid() if pid is None else pid)
             self._write(self._failing(case), text)
 
     def failing(self) -> list[Case]:
@@ -121,9 +131,11 @@ class Store:
     def take_failing(self) -> Iterator[Case]:
         """Yield the cases that dead workers left behind, each to one caller only.
 
-        A file that is no case is put away.
+        Who takes one owns it until it is settled, and may die over it too. A file that
+        is no case is put away.
         """
-        for path in sorted((self.folder / "failing").glob("*.json")):
+        folder = self.folder / "failing"
+        for path in sorted((*folder.glob("*.json"), *folder.glob("*.taken"))):
             with contextlib.suppress(OSError):
                 try:
                     owned = json.loads(path.read_text())
@@ -132,20 +144,25 @@ class Store:
                     path.replace(path.with_suffix(".broken"))
                     continue
                 if _is_abandoned(owned, path):
-                    # fails for all callers but one
-                    path.replace(path.with_suffix(".taken"))
+                    mine = self._failing(case, f".{os.getpid()}.taken")
+                    self._write(mine, _owned(case, os.getpid()))
+                    try:
+                        if path != mine:
+                            path.unlink()  # fails for all callers but one
+                    except OSError:
+                        mine.unlink(missing_ok=True)
+                        continue
                     yield case
 
     def settle(self, case: Case) -> None:
         """Forget a failing case: it has become a find, or is none."""
-        path = self._failing(case)
-        for one in (path, path.with_suffix(".taken")):
-            one.unlink(missing_ok=True)
+        for end in (".json", f".{os.getpid()}.taken"):
+            self._failing(case, end).unlink(missing_ok=True)
 
-    def _failing(self, case: Case) -> Path:
+    def _failing(self, case: Case, end: str = ".json") -> Path:
         text = json.dumps(case.to_json(), sort_keys=True)
         name = sha256(text.encode()).hexdigest()[:16]
-        return self.folder / "failing" / f"{name}.json"
+        return self.folder / "failing" / f"{name}{end}"
 
     def progress(self, worker: int) -> dict[str, Any]:
         """Return what a worker wrote last, {} if nothing readable is there."""

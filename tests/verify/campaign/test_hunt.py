@@ -15,6 +15,8 @@ def test_a_tally_survives_json_and_starts_anew_from_rubbish() -> None:
     tally.statuses["ok"] += 3
     assert Tally.from_json(tally.to_json()) == tally
     assert Tally.from_json({"programs": "x"}) == Tally()
+    for part, wrong in (("statuses", {"ok": "x"}), ("symptoms", 3), ("features", [1])):
+        assert Tally.from_json({**tally.to_json(), part: wrong}) == Tally()
 
 
 @pytest.mark.slow

@@ -25,6 +25,17 @@ def test_a_corrupt_store_loses_only_what_is_corrupt(tmp_path: Path) -> None:
     assert not store.known("aaa") and store.known("bbb")
 
 
+def test_a_file_that_holds_something_else_is_no_find(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.add("aaa", {"title": "one", "answer": {}, "case": {}}, None)
+    wrong = ("[1]", "3", "{}", "null", '{"title": 2}', '{"title": "x", "case": []}')
+    for number, text in enumerate(wrong):
+        (tmp_path / "finds" / f"{number}.json").write_text(text)
+        assert not store.known(str(number))
+    (tmp_path / "finds" / "bytes.json").write_bytes(b"\xff\xfe\x00")
+    assert [find["title"] for find in store.finds()] == ["one"]
+
+
 def test_a_full_disk_delays_a_find_and_loses_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -44,6 +55,28 @@ def test_a_full_disk_delays_a_find_and_loses_none(
     assert (tmp_path / "finds" / "test_aaa.py").exists()
 
 
+def _died(path: Path) -> None:
+    """Let a failing case's worker be a process that has ended."""
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    path.write_text(json.dumps({**json.loads(path.read_text()), "pid": dead.pid}))
+
+
+def test_who_took_a_case_may_die_over_it_too(
+    tmp_path: Path, case: Callable[..., Case]
+) -> None:
+    one = case("dynamo", "v0 = x0 + 1")
+    store = Store(tmp_path)
+    store.save_failing(one)
+    for _ in range(3):
+        (path,) = (tmp_path / "failing").iterdir()
+        _died(path)
+        assert list(store.take_failing()) == [one]
+        assert list(Store(tmp_path).take_failing()) == []
+    store.settle(one)
+    assert list((tmp_path / "failing").iterdir()) == []
+
+
 def test_what_a_dead_worker_was_shrinking_is_taken_up_once(
     tmp_path: Path, case: Callable[..., Case]
 ) -> None:
@@ -52,9 +85,7 @@ def test_what_a_dead_worker_was_shrinking_is_taken_up_once(
     store.save_failing(one)
     assert list(store.take_failing()) == []  # its worker, this process, is alive
     (path,) = (tmp_path / "failing").glob("*.json")
-    dead = subprocess.Popen([sys.executable, "-c", ""])
-    dead.wait()
-    path.write_text(json.dumps({**json.loads(path.read_text()), "pid": dead.pid}))
+    _died(path)
     (tmp_path / "failing" / "bad.json").write_text("{ cut")
     assert list(store.take_failing()) == [one]
     assert list(Store(tmp_path).take_failing()) == []
