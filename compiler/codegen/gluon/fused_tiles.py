@@ -337,6 +337,10 @@ class Lowering:
         operands: list[Tile] = []
         for number, guard in enumerate(guards):
             found.append(self.inlined(guard, guards[:number], dims, operands))
+            casts = (n for n in nodes(found[-1]) if n.op in ("cast", "bitcast"))
+            if any(node.dtype == "bool" for node in casts):
+                # where neighbours have one mask is read off comparisons
+                raise NotTiledError("needed guards that compare")
         return (both(*found) if found else None), operands
 
     def _load(self, node: Expression, guards: Guards) -> Value:

@@ -187,16 +187,21 @@ class Access:
 def lies_across(plan: Plan) -> bool:
     """Return whether a plan's accesses ask for different layouts of its tile.
 
-    That is where several dims of the tile are each adjacent in memory for some access,
-    or where a reduction runs across such a dim.
+    That is where several dims of the tile are each adjacent in memory for some access
+    that varies along all of them, or where a reduction runs across such a dim.
 
     Args:
         plan: Tiles not taken apart yet.
     """
+    whole = [
+        access
+        for access in accesses(plan.kernel)
+        if all(access.stride(axis.digit) != 0 for axis in plan.tile)
+    ]
     along = {
         axis.digit
         for axis in plan.tile
-        for access in accesses(plan.kernel)
+        for access in whole
         if access.stride(axis.digit) == 1
     }
     if plan.reduced is not None:

@@ -298,6 +298,10 @@ def test_what_tiles_do_not_express_is_refused() -> None:
             graph_of(plan(changed))
 
     refused("points apart", mode="add")
+    odd = cast(
+        apply("bitwise_and", from_index(X, "int64"), constant(1, "int64")), "bool"
+    )
+    refused("guards that compare", condition=odd)
     place = checked_index(load("a", (X, Y), "int64"), 32)
     refused("index", value=load("b", (place, X), "float32"))
     for other in candidates(plan(kernel)):

@@ -77,3 +77,13 @@ def test_transposed_reads_and_sums_of_columns_lie_across(make_kernel: Make) -> N
         return lies_across(plan(make_kernel([total, store], arrays, {X: 64}, {Y: 64})))
 
     assert summed(Y, X) and not summed(X, Y)
+
+
+def test_what_is_small_beside_a_tile_does_not_lie_across(make_kernel: Make) -> None:
+    """Results of rows, a few to a program: they are adjacent, and one each."""
+    value = load("a", (X, Y), "float32")
+    total = Reduction(("t",), "sum", (value,), ("float32",))
+    store = Store("out", (X,), local("t", "float32"), False)
+    arrays = {"a": ("float32", (8192, 64)), "out": ("float32", (8192,))}
+    chosen = plan(make_kernel([total, store], arrays, {X: 8192}, {Y: 64}))
+    assert len(chosen.tile) == 2 and not lies_across(chosen)
