@@ -147,7 +147,8 @@ def hunt(
         except KeyboardInterrupt:
             typer.echo(f"stopped; {folder} keeps what was found", err=True)
             raise
-    found = list(Store(folder).finds())
+    store = Store(folder)
+    found, waiting = list(store.finds()), len(store.failing())
     total = sum(tally.programs for tally in done)
     seconds = sum(tally.seconds for tally in done) / max(len(done), 1)
     pairs = {pair for tally in done for pair in tally.pairs}
@@ -163,6 +164,7 @@ def hunt(
             "statuses": statuses,
             "operation_pairs": len(pairs),
             "median_statements": _median_statements(found),
+            "waiting": waiting,
             "finds": found,
         }
         typer.echo(json.dumps(facts))
@@ -178,6 +180,10 @@ def hunt(
             test = folder / "finds" / f"test_{find['cause']}.py"
             typer.echo(
                 f"{find['title']}\n  at fault: {find.get('stage', '')}\n  {test}"
+            )
+        if waiting:  # their workers were killed
+            typer.echo(
+                f"{waiting} failing, not made small yet: the same command goes on"
             )
     own = [find for find in found if find.get("own", True)]
     return WRONG if own else 0

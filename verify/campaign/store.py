@@ -45,8 +45,12 @@ def _find(path: Path) -> dict[str, Any] | None:
         return None
     if not isinstance(found, dict) or not isinstance(found.get("title"), str):
         return None
-    parts = found.get("answer", {}), found.get("case", {})
-    return found if all(isinstance(part, dict) for part in parts) else None
+    answer, case = found.get("answer", {}), found.get("case", {})
+    if not isinstance(answer, dict) or not isinstance(case, dict):
+        return None
+    operations = case.get("operations", [])
+    right = isinstance(operations, list) and isinstance(answer.get("status", ""), str)
+    return found if right else None
 
 
 class Store:

@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 
 from tilewright.cli import main
+from verify.campaign.case import Case
+from verify.campaign.store import Store
+from verify.strategies.programs import Program
 
 
 def test_unknown_subjects_and_families_are_refused(
@@ -76,4 +79,15 @@ def test_a_hunt_reports_what_it_did(
     words = ["hunt", "--subject", "eager", "--minutes", "0.3", "--json"]
     assert main([*words, "--folder", str(tmp_path)]) == 0
     facts = json.loads(capsys.readouterr().out)
-    assert facts["programs"] > 0 and facts["finds"] == []
+    assert facts["programs"] > 0 and facts["finds"] == [] and facts["waiting"] == 0
+
+
+def test_a_hunt_tells_what_killed_workers_left(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    failing = Case(Program({}, ("v0 = torch.ones(2)",), ("v0",), ("ones",)), "eager")
+    Store(tmp_path).save_failing(failing)  # of a process that is alive
+    (tmp_path / "finds" / "cut.json").write_text('{"title": "x", "case": 3}')
+    words = ["hunt", "--subject", "eager", "--minutes", "0.01"]
+    assert main([*words, "--folder", str(tmp_path)]) == 0
+    assert "1 failing, not made small yet" in capsys.readouterr().out

@@ -29,7 +29,8 @@ def test_a_file_that_holds_something_else_is_no_find(tmp_path: Path) -> None:
     store = Store(tmp_path)
     store.add("aaa", {"title": "one", "answer": {}, "case": {}}, None)
     wrong = ("[1]", "3", "{}", "null", '{"title": 2}', '{"title": "x", "case": []}')
-    for number, text in enumerate(wrong):
+    parts = ('"case": {"operations": 5}', '"answer": {"status": 3}')
+    for number, text in enumerate((*wrong, *(f'{{"title": "x", {p}}}' for p in parts))):
         (tmp_path / "finds" / f"{number}.json").write_text(text)
         assert not store.known(str(number))
     (tmp_path / "finds" / "bytes.json").write_bytes(b"\xff\xfe\x00")
