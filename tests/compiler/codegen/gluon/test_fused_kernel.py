@@ -18,6 +18,7 @@ from compiler.ir.kernel import Kernel, Store
 from compiler.ir.node import Axis, Buffer
 from compiler.ir.scalar import apply, cast, constant, load
 from compiler.runtime.triton_kernel import TritonKernel
+from compiler.runtime.triton_pool import CompilePool
 from verify.ptx.buffers import Buffers
 from verify.ptx.conversion import SHARED_LIMIT, _pointers
 from verify.ptx.execute import execute
@@ -79,6 +80,16 @@ def test_kernels_compile_with_equal_arguments(
     assert "layouts are assigned" in ours.comments
     assert "st.global" in ptx_of(ours)
     assert TritonKernel(ours).key != TritonKernel(theirs).key
+
+
+def test_other_processes_compile_them() -> None:
+    value = apply("add", wide("a", "float32"), wide("b", "float32"))
+    kernel = across(value, 40, 49, dict.fromkeys("ab", "float32"), "float32")
+    pool = CompilePool(1)
+    try:
+        assert pool.compile([TritonKernel(assigned(kernel)).job(90)]) == [""]
+    finally:
+        pool.stop()
 
 
 def test_vectors_are_loaded_both_ways() -> None:
