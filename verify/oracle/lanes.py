@@ -29,10 +29,17 @@ BY_ORDER = (aten.maximum.default, aten.minimum.default)
 """Operators that choose between zeros by the order of the operands, either way."""
 
 
+CLAMPS = (
+    *(aten.clamp.Tensor, aten.clamp_min.Tensor, aten.clamp_max.Tensor),
+    *(aten.clamp_.Tensor, aten.clamp_min_.Tensor, aten.clamp_max_.Tensor),
+)
+"""Operators that choose between a value and bounds, of zeros either."""
+
+
 class Scalar(TorchDispatchMode):
     """Run the operators of :data:`BY_LANES` by their scalar loops, others in order.
 
-    Those of :data:`BY_ORDER` get their operands the other way round.
+    Those of :data:`BY_ORDER` and :data:`CLAMPS` get their operands the other way round.
     """
 
     def __torch_dispatch__(
@@ -42,12 +49,32 @@ class Scalar(TorchDispatchMode):
         args: tuple[Any, ...] = (),
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
+        clamped = _clamped(func, *args, **(kwargs or {})) if func in CLAMPS else None
         out = func(*args, **(kwargs or {}))
+        if clamped is not None:
+            out.copy_(clamped)
         if func in BY_LANES:
             out.copy_(func(*map(_apart, args), **(kwargs or {})))
         elif func in BY_ORDER:
             out.copy_(func(*reversed(args)))
         return out
+
+
+def _clamped(
+    func: Any,
+    x: torch.Tensor,
+    *bounds: torch.Tensor | None,
+    min: torch.Tensor | None = None,
+    max: torch.Tensor | None = None,
+) -> torch.Tensor:
+    """Return what is clamped, with the bounds before the value."""
+    if "clamp_max" in func._schema.name:
+        bounds = (None, *bounds)
+    low = bounds[0] if bounds and bounds[0] is not None else min
+    high = bounds[1] if bounds[1:] and bounds[1] is not None else max
+    if low is not None:
+        x = torch.maximum(low, x)
+    return x if high is None else torch.minimum(high, x)
 
 
 def _apart(value: Any) -> Any:

@@ -39,6 +39,32 @@ def test_zeros_of_either_sign_are_open(target: Any, count: int) -> None:
     assert not bool(differ(other[1], target(plus, plus + 1)).any())
 
 
+def test_zeros_of_either_sign_are_open_between_bounds() -> None:
+    """Vectors take the bound, scalars the value."""
+
+    def function(x: torch.Tensor, y: torch.Tensor) -> list[torch.Tensor]:
+        return [
+            torch.clamp(x, max=y),
+            torch.clamp(x, y, y + 1),
+            torch.clamp_min(x, y),
+            x.clone().clamp_max_(y),
+        ]
+
+    def build() -> list[torch.Tensor]:
+        return [torch.tensor([0.0, 1.0] * 9), torch.tensor([-0.0, 2.0] * 9)]
+
+    wanted = expected(function, build)
+    got = [value.clone() for value in wanted.values]
+    zeros = build()[0] == 0
+    for value in got[:4]:
+        value[zeros] = value[zeros].neg()
+    assert compare(wanted, got) is None
+    for value in got[:4]:
+        value[1] = -value[1]
+        assert compare(wanted, got) is not None
+        value[1] = -value[1]
+
+
 def test_a_gradient_at_nan_is_open_and_others_are_not() -> None:
     def function(x: torch.Tensor) -> list[torch.Tensor]:
         return [torch.nn.functional.hardtanh(x)]
