@@ -156,6 +156,10 @@ def hunt(
     for tally in done:
         for name, count in tally.statuses.items():
             statuses[name] = statuses.get(name, 0) + count
+    if total and statuses.get("broken") == total:
+        raise InputError(
+            f"no program ran: {subject!r} could not be imported, or its process broke"
+        )
     if as_json:
         facts = {
             "subject": subject,
