@@ -734,6 +734,11 @@ def gone(storage: torch.UntypedStorage) -> Callable[[], bool]:
     return expired
 
 
+def keeps_pools(device: torch.device) -> bool:
+    """Return whether memory of a graph's pool stays mapped while the graph lives."""
+    return device.type != "cuda" or torch.cuda.get_allocator_backend() == "native"
+
+
 def storage_at(address: int, nbytes: int, device: torch.device) -> torch.UntypedStorage:
     """Return a storage on memory that it does not own.
 

@@ -14,6 +14,7 @@ COVERING = (ROOT / "algebra", ROOT / "tests" / "algebra")
 
 settings.register_profile(
     "repeatable",
+    max_examples=60,
     derandomize=True,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],

@@ -49,7 +49,10 @@ class Block:
     def open(self) -> int:
         """Make a storage on it and hold it; return its ``_cdata``."""
         made = torch_api.storage_at(self.address, self.nbytes, self.device)
-        self._storage, self._gone = made, torch_api.gone(made)
+        before, now = self._gone, torch_api.gone(made)
+        # of the storage that owned it, somebody may hold a tensor still
+        self._gone = now if before() else lambda: before() and now()
+        self._storage = made
         self.handle = made._cdata
         return self.handle
 

@@ -233,11 +233,13 @@ class Recording:
         for number in written & self.copied.keys():
             apart(args[number]).copy_(apart(self.copied[number]))
         blocks = self._mine.blocks
-        for block in blocks:
-            self.open(block)
-        results = tuple(make(args) for make in self.makers)
-        for block in blocks:
-            block.close()
+        try:
+            for block in blocks:
+                self.open(block)
+            results = tuple(make(args) for make in self.makers)
+        finally:
+            for block in blocks:
+                block.close()
         args.clear()
         return results
 
@@ -262,9 +264,11 @@ class Gift:
         if self.block is None:
             return False
         died = self.block.gone()
-        self._source.open(self.block)
-        args[self.number] = inputs[self.number] = self._view([])
-        self.block.close()
+        try:
+            self._source.open(self.block)
+            args[self.number] = inputs[self.number] = self._view([])
+        finally:
+            self.block.close()
         return died
 
 
@@ -272,7 +276,9 @@ _OUTLIVED: Final[list[tuple[_Lease, Callable[[], None]]]] = []
 
 
 def _sweep() -> None:
-    _OUTLIVED[:] = [pair for pair in _OUTLIVED if pair[0].lies_open()]
+    for pair in list(_OUTLIVED):  # others may add some meanwhile
+        if not pair[0].lies_open():
+            _OUTLIVED.remove(pair)
 
 
 def _outlive(lease: _Lease, replay: Callable[[], None]) -> None:

@@ -21,6 +21,7 @@ import weakref
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Final
 
 import torch
@@ -64,15 +65,40 @@ def record_cuda(
     """Record a call on the current device.
 
     Recording runs nothing: the results are valid after the first replay. Products'
-    workspaces are temporaries of the recording as others are.
+    workspaces are temporaries of the recording as others are. A pool's recordings are
+    made on one stream, whose memory alone the allocator gives again.
+
+    Raises:
+        RuntimeError: What ran cannot be recorded; or an earlier recording did not end,
+            after which the allocator's pools cannot be relied on.
     """
+    if _UNENDED:
+        raise RuntimeError(f"an earlier recording did not end: {_UNENDED[0]}")
     graph: Any = torch.cuda.CUDAGraph()
-    with (
-        torch_api.fresh_workspaces(),
-        torch.cuda.graph(graph, pool=pool, capture_error_mode="thread_local"),
-    ):
-        results = run(args)
+    before = torch.cuda.current_stream()
+    stream = _recording_stream(torch.cuda.current_device())
+    capture = torch.cuda.graph(
+        graph, pool=pool, stream=stream, capture_error_mode="thread_local"
+    )
+    try:
+        with torch_api.fresh_workspaces(), capture:
+            results = run(args)
+    except Exception as error:
+        torch.cuda.set_stream(before)  # a capture that cannot end leaves its own
+        try:
+            graph.pool()
+        except RuntimeError:
+            _UNENDED.append(f"{type(error).__name__}: {error}")
+        raise
     return results, graph.replay, graph.pool()
+
+
+_UNENDED: Final[list[str]] = []
+
+
+@cache
+def _recording_stream(device: int) -> torch.cuda.Stream:
+    return torch.cuda.Stream(device)
 
 
 @dataclass
@@ -257,6 +283,8 @@ class GraphedCall:
             Gift(source, number, args, inputs)
             for number, source in sources.items()
             if number in self.donated and source.pool is pool
+            # other allocators may take back memory that is known by its address alone
+            if torch_api.keeps_pools(args[number].device)
         ]
         try:
             results, replay, pool.handle = self._record(self.run, call, pool.handle)

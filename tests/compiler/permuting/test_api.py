@@ -70,7 +70,10 @@ def obeys(result: torch.Tensor, tensor: torch.Tensor, places: Images) -> bool:
     return bool((got[:, places] == given_).all())
 
 
-@pytest.mark.parametrize("chunk", range(CHUNKS))
+@pytest.mark.parametrize(
+    "chunk",
+    [0, 1, *(pytest.param(n, marks=pytest.mark.slow) for n in range(2, CHUNKS))],
+)
 def test_500_random_affine_maps_on_both_cpu_kernels(
     chunk: int, random_map: RandomMap, images: Callable[[IndexMap], Images]
 ) -> None:

@@ -31,21 +31,34 @@ def test_views_lie_where_the_tensor_lay() -> None:
 
 
 def test_it_is_gone_when_nobody_holds_a_storage_there() -> None:
-    memory = torch.arange(4.0)
-    keep = torch.frombuffer(bytearray(16), dtype=torch.float32)
+    lasting = bytearray(16)
+    memory = torch.frombuffer(lasting, dtype=torch.float32)
     block = Block.of(memory.untyped_storage(), 0)
+    views = block.views(memory[1:3])
     assert not block.gone()
     del memory
     assert block.gone()
-    block = Block.of(keep.untyped_storage(), 0)
     block.open()
-    view = block.views(keep[1:3])([])
+    view = views([])
     block.close()
     assert not block.gone()
     part = view[1:]
     del view
     assert not block.gone()
     del part
+    assert block.gone()
+
+
+def test_who_holds_the_storage_that_owned_it_counts_on() -> None:
+    lasting = bytearray(16)
+    keep = torch.frombuffer(lasting, dtype=torch.float32)
+    owning = keep.view(2, 2)
+    block = Block.of(owning.untyped_storage(), 0)
+    block.open()
+    block.close()
+    del keep
+    assert not block.gone()
+    del owning
     assert block.gone()
 
 

@@ -3,6 +3,9 @@
 import ctypes
 import gc
 import random
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -42,8 +45,10 @@ class Place:
         return storage
 
     def write(self, content: torch.UntypedStorage | None) -> None:
-        data = bytes(content) if content else b"\xff" * len(self.memory)
-        ctypes.memmove(self.memory, data, len(self.memory))
+        if content:
+            ctypes.memmove(self.memory, content.data_ptr(), len(self.memory))
+        else:
+            ctypes.memset(self.memory, 255, len(self.memory))
 
 
 class Memory(list[Place]):
@@ -569,3 +574,38 @@ def test_cuda_graphs_of_two_passes_share_memory(square: str, held: int) -> None:
         (forward,), (backward,) = pair.forward.recordings, pair.backward.recordings
         assert forward.pool is backward.pool
         assert pair.forward.replays == pair.backward.replays == 11
+
+
+UNENDED = """
+import warnings, torch
+from compiler.runtime.graphs import GraphedCall
+
+def waits(args):
+    (x,) = args
+    args.clear()
+    return (x * x.sum().item(),)
+
+def doubled(args):
+    (x,) = args
+    args.clear()
+    return (x * 2,)
+
+first, then = GraphedCall(waits), GraphedCall(doubled)
+x, before = torch.ones(4, device="cuda"), torch.cuda.current_stream()
+with warnings.catch_warnings(record=True) as seen:
+    warnings.simplefilter("always")
+    for _ in range(4):
+        assert first([x])[0].tolist() == [4.0] * 4
+        assert then([x])[0].tolist() == [2.0] * 4
+        assert torch.cuda.current_stream() == before
+assert first.reason and len(seen) == 1 + bool(then.reason), list(map(str, seen))
+print("done", then.reason)
+"""
+
+
+@pytest.mark.gpu
+@ON_GPU
+def test_a_recording_that_cannot_end_leaves_the_stream(repository: Path) -> None:
+    words = [sys.executable, "-c", UNENDED]
+    done = subprocess.run(words, cwd=repository, capture_output=True, text=True)
+    assert done.stdout.startswith("done"), done.stderr

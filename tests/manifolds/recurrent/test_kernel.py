@@ -40,7 +40,13 @@ def draw(n: int, batch: int, steps: int) -> tuple[Tensor, ...]:
     )
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] if "shared by" in name else [])
+        for name in CASES
+    ],
+)
 def test_both_scans_are_the_loop(name: str) -> None:
     n, batch, steps, chosen = CASES[name]
     x, start, weight, bias, gradient = draw(n, batch, steps)

@@ -82,14 +82,16 @@ def test_a_hunt_reports_what_it_did(
     assert facts["programs"] > 0 and facts["finds"] == [] and facts["waiting"] == 0
 
 
+@pytest.mark.slow
 def test_a_backend_that_is_not_there_is_an_error(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ["hunt", "--subject", "no.such:thing", "--minutes", "0.2"]
+    words = ["hunt", "--subject", "no.such:thing", "--minutes", "0.02"]
     assert main([*words, "--folder", str(tmp_path)]) == 2
     assert "'no.such:thing' could not be imported" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_hunt_tells_what_killed_workers_left(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

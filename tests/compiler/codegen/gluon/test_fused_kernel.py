@@ -66,7 +66,9 @@ def ptx_of(printed: Printed) -> str:
         ("maximum", "int8", "bfloat16", "int64"),
     ],
 )
-@pytest.mark.parametrize("shape", [(32, 96), (33, 70)])
+@pytest.mark.parametrize(
+    "shape", [(33, 70), pytest.param((32, 96), marks=pytest.mark.slow)]
+)
 def test_kernels_compile_with_equal_arguments(
     op: str, left: str, right: str, out: str, shape: tuple[int, int]
 ) -> None:

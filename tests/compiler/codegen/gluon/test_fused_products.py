@@ -72,7 +72,7 @@ def error_of(case: Case, chosen: Plan, across: bool, judge: bool) -> float:
     return float((made - want).norm() / want.norm())
 
 
-@pytest.mark.parametrize("across", [False, True])
+@pytest.mark.parametrize("across", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_all_kinds_of_rest(across: bool) -> None:
     for shape in itertools.product((32, 47), (32, 47, 64), (32, 33)):
         case = Case("small", shape, "residual", dtype="float32")
@@ -122,6 +122,7 @@ def test_programs_that_share_tiles_have_one_each() -> None:
     assert constant_value(ours.grid) == 4
 
 
+@pytest.mark.slow
 def test_tiles_are_narrower_where_a_conversion_would_not_fit() -> None:
     case = Case("wide", (256, 512, 64), "residual")
     ours = printed(case, Tiling(128, 256, 64, 8, 3))
