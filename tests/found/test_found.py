@@ -16,11 +16,15 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
+from torch.backends.cpu import get_cpu_capability
 
 HERE = Path(__file__).parent
 FILES = sorted((HERE / "finds").glob("*/test_*.py"))
 IN_PROCESS = {"tensor_layouts", "torch_pycute"}
 """Folders whose files need no fresh process: plain Python, a few milliseconds."""
+
+WIDE = {"inductor/test_be93769e0b22.py", "inductor/test_42dc13ae433f.py"}
+"""Files whose few elements show the fault where a processor has vectors of 512 bits."""
 
 
 def key(file: Path) -> str:
@@ -73,6 +77,8 @@ def test_a_layout_is_still_wrong(file: Path) -> None:
 )
 def test_a_program_still_fails(file: Path) -> None:
     require(file)
+    if key(file) in WIDE and not get_cpu_capability().startswith("AVX512"):
+        pytest.skip(f"{key(file)} is about vectors of 512 bits")
     command = [sys.executable, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     command += ["--rootdir", str(file.parent), "-c", os.devnull, str(file)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
