@@ -54,7 +54,7 @@ class Options:
         layouts: Who chooses the layouts of a kernel on a GPU whose accesses ask for
             different ones (transposed reads, sums across rows): ``"triton"``, or
             ``"assigned"`` for ``compiler.assign`` wherever tile graphs can express it.
-            Where many configurations are timed, the other way is one of them.
+            Where many configurations are timed, Triton's are among them.
     """
 
     mode: str = "default"

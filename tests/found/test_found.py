@@ -24,7 +24,7 @@ IN_PROCESS = {"tensor_layouts", "torch_pycute"}
 """Folders whose files need no fresh process: plain Python, a few milliseconds."""
 
 WIDE = {"inductor/test_be93769e0b22.py", "inductor/test_42dc13ae433f.py"}
-"""Files whose few elements show the fault where a processor has vectors of 512 bits."""
+"""Files with too few elements to show the fault on processors without AVX512."""
 
 
 def key(file: Path) -> str:
@@ -78,7 +78,7 @@ def test_a_layout_is_still_wrong(file: Path) -> None:
 def test_a_program_still_fails(file: Path) -> None:
     require(file)
     if key(file) in WIDE and not get_cpu_capability().startswith("AVX512"):
-        pytest.skip(f"{key(file)} is about vectors of 512 bits")
+        pytest.skip(f"{key(file)} has too few elements without AVX512")
     command = [sys.executable, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     command += ["--rootdir", str(file.parent), "-c", os.devnull, str(file)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -15,8 +15,7 @@ from .fused_tiles import fused_tiles
 from .tile_kernel import tile_kernel
 
 MOST_LAYOUTS = 8
-"""Candidates of a tile: a compiler waits for the answer, and the best choice among
-twice as many, found exactly, costs a percent less and takes ten times as long."""
+"""Candidates of a tile: who compiles waits for the answer."""
 
 FEWEST_COLUMNS = 64
 """Of a product's tile."""

@@ -41,22 +41,23 @@ def build(
     )
     built: dict[str, Built] = {}
     compilation = None
+    assigns = options.layouts == "assigned" and options.certify != "ttir"
+    assigns = assigns and not interpret
     if not interpret and torch.cuda.is_available():
         compilation = Compilation()
     for kernel in kernels:
         chosen = plan(kernel, invariant=options.deterministic)
         tuned = options.autotune and not interpret
-        assigns = not interpret and options.certify != "ttir"
         if tuned and exchangeable(chosen) and repeatable(chosen):
             several = [
                 TritonKernel(printed(kernel, other)) for other in candidates(chosen)
             ]
             if assigns and (ours := _assigned(chosen, several[0].printed)):
-                several.insert(0 if options.layouts == "assigned" else 1, ours)
+                several.insert(0, ours)
             built[kernel.name] = TunedKernel(several)
             continue
         alone = TritonKernel(printed(kernel, chosen), interpret=interpret)
-        if assigns and options.layouts == "assigned":
+        if assigns:
             alone = _assigned(chosen, alone.printed) or alone
         if chosen.factors is not None and chosen.factors.tiling.descriptors:
             plain = printed(kernel, without_descriptors(chosen))

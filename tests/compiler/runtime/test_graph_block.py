@@ -111,13 +111,16 @@ class Chain:
         result: torch.Tensor = scaled
         return result
 
+    def steps(self, count: int) -> None:
+        for number in range(count):
+            kept = self.begin(number)
+            for which in (1, 0):
+                self.end(which, number, kept)
+
 
 def test_what_is_kept_dies_while_the_backward_pass_is_recorded() -> None:
     chain = Chain()
-    for number in range(10):
-        kept = chain.begin(number)
-        for which in (1, 0):
-            chain.end(which, number, kept)
+    chain.steps(10)
     pools = {r.pool for call in chain.calls for r in call.recordings}
     assert len(pools) == 1 and all(len(c.recordings) == 1 for c in chain.calls)
     assert all(call.replays == 9 for call in chain.calls)
@@ -138,15 +141,12 @@ def test_backward_passes_in_another_order_than_recorded() -> None:
 
 def test_memory_lasts_while_somebody_holds_what_a_recording_let_go_of() -> None:
     chain = Chain()
-    for number in range(4):
-        kept = chain.begin(number)
-        for which in (1, 0):
-            chain.end(which, number, kept)
+    chain.steps(4)
     kept = chain.begin(5)
     assert all(r.taken for call in chain.backward for r in call.recordings)
     recorder = chain.recorder
     (memory,) = [ref(memory) for memory in recorder.pools.values()]
-    del chain, number, which
+    del chain
     gc.collect()
     assert memory() is not None
     assert [square.tolist() for square in kept] == [[25.0] * 64, [100.0] * 64]
@@ -159,18 +159,12 @@ def test_memory_lasts_while_somebody_holds_what_a_recording_let_go_of() -> None:
 
 def test_a_backward_pass_that_is_recorded_again_has_memory_of_its_own() -> None:
     chain = Chain()
-    for number in range(4):
-        kept = chain.begin(number)
-        for which in (1, 0):
-            chain.end(which, number, kept)
+    chain.steps(4)
     (pool,) = {r.pool for call in chain.calls for r in call.recordings}
     chain.backward[1] = GraphedCall(
         chain.backward[1].run, donated=(1,), record=chain.recorder
     )
-    for number in range(4):
-        kept = chain.begin(number)
-        for which in (1, 0):
-            chain.end(which, number, kept)
+    chain.steps(4)
     (again,) = chain.backward[1].recordings
     assert again.pool is not pool and not again.taken
     assert chain.backward[1].replays == 3
@@ -178,10 +172,7 @@ def test_a_backward_pass_that_is_recorded_again_has_memory_of_its_own() -> None:
 
 def test_memory_of_a_recording_that_is_gone_is_not_written() -> None:
     chain = Chain()
-    for number in range(4):
-        kept = chain.begin(number)
-        for which in (1, 0):
-            chain.end(which, number, kept)
+    chain.steps(4)
     kept = chain.begin(5)
     chain.end(0, 5, kept)
     del chain.forward[1]

@@ -189,12 +189,12 @@ def test_layouts_are_tritons_where_ours_cannot_be_had(
     assert "gluon.jit" not in build([kernel], given, interpret=True)["kernel_7"].source
 
 
-@pytest.mark.parametrize(("layouts", "place"), [("triton", 1), ("assigned", 0)])
-def test_assigned_layouts_are_one_of_the_plans(
-    make_kernel: Make, layouts: str, place: int
+@pytest.mark.parametrize("layouts", ["triton", "assigned"])
+def test_assigned_layouts_are_the_first_plan_where_they_are_wanted(
+    make_kernel: Make, layouts: str
 ) -> None:
     options = Options("max-autotune", layouts=layouts)
     tuned = build([transposed(make_kernel)], options)["kernel_7"]
-    assert isinstance(tuned, TunedKernel)
-    assert [plan.printed.gluon for plan in tuned.plans].index(True) == place
-    assert sum(plan.printed.gluon for plan in tuned.plans) == 1
+    assert isinstance(tuned, TunedKernel) and len(tuned.plans) > 1
+    assert tuned.plans[0].printed.gluon is (layouts == "assigned")
+    assert not any(plan.printed.gluon for plan in tuned.plans[1:])
