@@ -31,6 +31,7 @@ import triton
 
 from benchmarks.fused_layouts_cases import CASES, Case
 from benchmarks.fusing_gpu import alternate, poison
+from benchmarks.product_epilogue_gpu import recorded
 from compiler.runtime.triton_pool import POOL
 from tilewright.backend import compile as ours
 
@@ -89,20 +90,6 @@ def error_of(run: Run, right: torch.Tensor) -> float:
     return float((found.double() - right).norm() / right.norm())
 
 
-def recorded(run: Run) -> Any:
-    """Return the replay of a CUDA graph of :data:`CALLS` calls."""
-    stream = torch.cuda.Stream()
-    stream.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(stream):
-        run()
-    torch.cuda.current_stream().wait_stream(stream)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        for _ in range(CALLS):
-            run()
-    return graph.replay
-
-
 def measured(case: Case, rounds: int) -> dict[str, Any]:
     """Return errors of a case, and the times of the ways that are right."""
     arguments = case.arguments()
@@ -121,7 +108,7 @@ def measured(case: Case, rounds: int) -> dict[str, Any]:
                 one["error"] = error_of(run, right)
                 one["right"] = one["error"] <= bound
                 if one["right"]:
-                    graphs[way] = recorded(run)
+                    graphs[way] = recorded(run, CALLS)
         except Exception:  # said in the row
             one["fault"] = traceback.format_exc()[-1500:]
         if way == "assigned":

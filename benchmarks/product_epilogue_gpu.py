@@ -139,8 +139,8 @@ def runs(found: Mapping[Tiling | None, Way], arrays: list[torch.Tensor]) -> Any:
     return {tiling: run_of(way) for tiling, way in found.items()}
 
 
-def recorded(call: Run) -> Callable[[], None]:
-    """Return the replay of a CUDA graph of :data:`CALLS` calls.
+def recorded(call: Callable[[], Any], calls: int = CALLS) -> Callable[[], None]:
+    """Return the replay of a CUDA graph of several calls.
 
     Small products take less time than their launches from Python.
     """
@@ -151,7 +151,7 @@ def recorded(call: Run) -> Callable[[], None]:
     torch.cuda.current_stream().wait_stream(stream)
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
-        for _ in range(CALLS):
+        for _ in range(calls):
             call()
     return graph.replay
 
