@@ -166,20 +166,25 @@ def merged(reports: list[dict[str, Any]]) -> dict[str, Any]:
     """Return one report of several runs; each cell says its commit.
 
     What a later run measured takes the place of what an earlier one did; a cell that
-    failed or came too late takes no other's place.
+    failed or came too late takes no other's place. A report may be a merged one.
     """
     places: dict[tuple[str, ...], dict[str, Any]] = {}
+    commits: list[str] = []
+    machines: list[dict[str, Any]] = []
     for report in reports:
+        commits += report.get("commits") or [report["commit"]]
+        machines += report.get("machines") or [report["machine"]]
         for group in ("cells", "lost_ranks"):
             for row in report[group]:
                 name = [row.get("model", ""), row["kind"], str(row["processes"])]
                 lost = not ("ways" in row or "resumed_steps" in row)
                 if not lost or (group, *name) not in places:
-                    places[(group, *name)] = {**row, "commit": report["commit"]}
+                    commit = row.get("commit") or report["commit"]
+                    places[(group, *name)] = {**row, "commit": commit}
     cells = [row for key, row in sorted(places.items()) if key[0] == "cells"]
     return {
-        "commits": [report["commit"] for report in reports],
-        "machines": [report["machine"] for report in reports],
+        "commits": commits,
+        "machines": machines,
         "cells": cells,
         "lost_ranks": [r for key, r in sorted(places.items()) if key[0] != "cells"],
         "summary": summary(cells),

@@ -88,6 +88,42 @@ def models(report: dict[str, Any]) -> list[str]:
     ]
 
 
+def training(report: dict[str, Any]) -> list[str]:
+    """Return one line a model: a step's milliseconds, each way's, and its memory."""
+    ways = ("eager", "inductor", "tilewright", "inductor_graphs", "tilewright_graphs")
+    peaks = ("inductor_graphs", "tilewright_graphs")
+    rows = [
+        [
+            row["name"],
+            *(f"{row[f'{way}_ms']:.2f}" for way in ways),
+            *(f"{row[f'{way}_peak_mb'] / 1024:.2f}" for way in peaks),
+            f"{row['inductor_compile_s']:.1f}",
+            f"{row['tilewright_compile_s']:.1f}",
+        ]
+        for row in report["models"]
+    ]
+    heads = ["forward and backward [ms]", "eager", "Inductor", "tilewright"]
+    heads += ["Inductor, CUDA graphs", "tilewright, CUDA graphs"]
+    heads += ["Inductor's memory [GiB]", "tilewright's [GiB]"]
+    heads += ["Inductor compiles [s]", "tilewright compiles [s]"]
+    summary, machine, adamw = report["summary"], report["machine"], report["adamw"]
+    return [
+        *grid(heads, rows),
+        "",
+        f"Geometric mean of the speed over Inductor's: "
+        f"{summary['speed_over_inductor']:.2f}, with CUDA graphs on both sides "
+        f"{summary['graphs_speed_over_inductor']:.2f}; of the compile time "
+        f"{summary['compile_over_inductor']:.2f}; of the memory beyond the weights "
+        f"{summary['peak_over_inductor']:.2f}, with CUDA graphs (the columns) "
+        f"{summary['graphs_peak_over_inductor']:.2f}. A step of AdamW over "
+        f"{adamw['tensors']} tensors of {adamw['numbers'] / 1e6:.0f} million numbers "
+        f"takes {adamw['tilewright_us'] / 1e3:.2f} ms, {adamw['over_bytes']:.2f} of a "
+        f"copy of its bytes (Inductor {adamw['inductor_us'] / 1e3:.2f} ms). "
+        f"{machine['gpu']}, bfloat16 autocast, torch {machine['torch']}, "
+        f"commit {report['commit'][:7]}.",
+    ]
+
+
 def manifolds(report: dict[str, Any]) -> list[str]:
     """Return one line a figure: ours next to the best other way."""
     step = report["step"]
@@ -205,6 +241,7 @@ SECTIONS: dict[str, tuple[str, str, Callable[[dict[str, Any]], list[str]]]] = {
     "permute": ("README.md", "permute_speed_gpu.json", permute),
     "fusing": ("README.md", "fusing_gpu.json", fusing),
     "models": ("README.md", "fusing_gpu.json", models),
+    "training": ("README.md", "training_gpu.json", training),
     "manifolds": ("README.md", "manifolds_gpu.json", manifolds),
     "static conversions": (
         "docs/conversions.md",
