@@ -93,8 +93,8 @@ def without_points(kernel: Kernel) -> Kernel:
     """Return an equal kernel, for one whose inner axes have no point.
 
     What runs over them reads nothing: its indices count as 0, whatever they were, and
-    a load at 0 would be out of an array without elements. A kernel that does nothing
-    else has no program.
+    a load at 0 would be out of an array without elements. One axis stays, as a place in
+    all of them has no coordinates. A kernel that does nothing else has no program.
 
     Args:
         kernel: One of whose inner axes has extent 0.
@@ -115,7 +115,8 @@ def without_points(kernel: Kernel) -> Kernel:
     outer = kernel.outer
     if all(not isinstance(stage, Store) or stage.inner for stage in stages):
         outer = (*outer, Axis(digit("none"), index(0)))
-    return replace(kernel, outer=outer, stages=tuple(stages))
+    inner = next(axis for axis in kernel.inner if constant_value(axis.extent) == 0)
+    return replace(kernel, outer=outer, inner=(inner,), stages=tuple(stages))
 
 
 def _axes(kernel: Kernel) -> tuple[Axis, ...]:

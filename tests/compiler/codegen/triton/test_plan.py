@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import pytest
 import torch
 
 from compiler.codegen.triton import print_kernel
@@ -78,6 +79,29 @@ def test_what_runs_over_an_axis_without_points_reads_nothing(make_kernel: Make) 
     run = TritonKernel(printed, interpret=True)
     run(*(given[name] for name in printed.parameters))
     assert given["out"].tolist() == [3.0]
+
+
+@pytest.mark.parametrize("extents", [(3, 0), (0, 3), (2, 0, 3), (0, 0)])
+@pytest.mark.parametrize(("reducer", "wanted"), [("sum", 0.0), ("product", 1.0)])
+def test_axes_without_points_have_no_coordinates(
+    make_kernel: Make, extents: tuple[int, ...], reducer: str, wanted: float
+) -> None:
+    """A place among none cannot be divided into them."""
+    digits = [digit(f"r{n}") for n in range(len(extents))]
+    stages = [
+        Reduction(
+            ("s",), reducer, (load("a", tuple(digits), "float32"),), ("float32",)
+        ),
+        Store("out", (), local("s", "float32"), False),
+    ]
+    arrays = {"a": ("float32", extents), "out": ("float32", ())}
+    axes = dict(zip(digits, extents, strict=True))
+    printed = print_kernel(make_kernel(stages, arrays, {}, axes))
+    out = torch.full((), 3.0)
+    run = TritonKernel(printed, interpret=True)
+    given = {"a": torch.empty(extents), "out": out}
+    run(*(given[name] for name in printed.parameters))
+    assert out.item() == wanted
 
 
 def test_a_kernel_that_only_scans_an_axis_without_points_has_no_program(
