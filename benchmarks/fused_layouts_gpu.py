@@ -29,6 +29,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 import torch
 import triton
 
+from benchmarks import turns
 from benchmarks.fused_layouts_cases import CASES, Case
 from benchmarks.fusing_gpu import alternate, poison
 from benchmarks.product_epilogue_gpu import recorded
@@ -102,7 +103,7 @@ def measured(case: Case, rounds: int) -> dict[str, Any]:
         one: dict[str, Any] = {}
         row["ways"][way] = one
         try:
-            with counted() as seen, torch.no_grad():
+            with turns.beside(), counted() as seen, torch.no_grad():
                 run = compiled(case, way, arguments)
                 one["compile_seconds"] = round(time.monotonic() - started, 2)
                 one["error"] = error_of(run, right)
@@ -116,7 +117,8 @@ def measured(case: Case, rounds: int) -> dict[str, Any]:
         if not one.get("right"):
             print(f"{case.name} {way} is WRONG or refused: {one}", flush=True)
     del right
-    times = {n: t / CALLS for n, t in alternate(graphs, rounds, 3).items()}
+    with turns.alone():
+        times = {n: t / CALLS for n, t in alternate(graphs, rounds, 3).items()}
     for way, seconds in times.items():
         row["ways"][way]["seconds"] = seconds
     for other in ("triton", "inductor"):

@@ -37,12 +37,18 @@ for variable, folder in (
 
 import torch
 import triton
-import triton.language as tl
 
 # this folder has an algebra.py of its own
 sys.path[0] = str(Path(__file__).resolve().parent.parent)
+from benchmarks import turns
+from benchmarks.mixed_precision_baselines import (
+    dequantiser,
+    group_of,
+    read_words,
+    two_a_byte,
+)
 from compiler.mixed.choose import candidates
-from compiler.mixed.formats import E2M1_VALUES, weight_format
+from compiler.mixed.formats import weight_format
 from compiler.mixed.fragments import ROWS
 from compiler.mixed.launch import build, launch
 from compiler.mixed.pack import PackedWeight
@@ -60,20 +66,6 @@ READ_BAR, FASTER_BAR = 0.85, 1.5
 REGISTERS, THREADS = 65536, 2048
 """Of a multiprocessor."""
 Action = Callable[[], object]
-
-
-@triton.jit  # type: ignore[misc,untyped-decorator,unused-ignore]  # triton has no types
-def read_words(first, second, sink, n_first, n_second, EACH: tl.constexpr, DEPENDENT: tl.constexpr):  # type: ignore[no-untyped-def]  # fmt: skip  # noqa: E501, N803  # one line for triton; its spelling of constants
-    """Read two buffers of int32 words in 16-byte loads, and store next to nothing."""
-    if DEPENDENT:
-        tl.extra.cuda.gdc_launch_dependents()
-    program = tl.program_id(0)
-    place = program * EACH + tl.arange(0, EACH)
-    words = tl.load(first + place, mask=place < n_first, other=0)
-    if program * EACH < n_second:
-        words ^= tl.load(second + place, mask=place < n_second, other=0)
-    # no word of random data is this one in practice; the compiler cannot know
-    tl.store(sink + place, words, mask=words == -1234567891)
 
 
 class Case(NamedTuple):
@@ -99,11 +91,6 @@ def problem_of(format: str, n: int, k: int) -> Problem:
         k=k,
         group=group_of(format),
     )
-
-
-def group_of(format: str) -> int:
-    """Return the length of the groups that are timed."""
-    return {"mxfp4": 32, "nvfp4": 16}.get(format, 128)
 
 
 def compile_one(job: tuple[Problem, Tiling, bool, int]) -> str:
@@ -147,32 +134,9 @@ class WeightSet:
             self.natural.append((some, self.natural[0][1].clone()))
 
 
-def two_a_byte(codes: torch.Tensor) -> torch.Tensor:
-    """Return codes two a byte, the first in the low half."""
-    return codes[:, ::2] | codes[:, 1::2] << 4
-
-
-def dequantiser(
-    format: str, device: str = "cuda"
-) -> Callable[[torch.Tensor, torch.Tensor], torch.Tensor]:
-    """Return the function of codes and scales that a PyTorch user would write."""
-
-    def int4(codes: torch.Tensor, scales: torch.Tensor) -> torch.Tensor:
-        n, half = codes.shape
-        values = torch.stack([codes & 15, codes >> 4], -1).view(n, -1, group)
-        numbers = (values.to(torch.bfloat16) - 8) * scales[:, :, None]
-        return numbers.view(n, 2 * half)
-
-    def mxfp4(codes: torch.Tensor, scales: torch.Tensor) -> torch.Tensor:
-        n, half = codes.shape
-        values = torch.stack([codes & 15, codes >> 4], -1).view(n, -1, group)
-        factors = torch.exp2(scales.float() - 127).to(torch.bfloat16)
-        return (table[values.int()] * factors[:, :, None]).view(n, 2 * half)
-
-    group = group_of(format)
-    signed = [*E2M1_VALUES, *(-value for value in E2M1_VALUES)]
-    table = torch.tensor(signed, dtype=torch.bfloat16, device=device)
-    return int4 if format == "int4" else mxfp4
+def rounding_of(exact: torch.Tensor) -> float:
+    """Return the norm of what rounding to bfloat16 changes."""
+    return float((exact.bfloat16().double() - exact).norm())
 
 
 def graph_of(actions: Sequence[Action]) -> Any:
@@ -272,7 +236,8 @@ class Bench:
                 if held is None or held[0] != key:
                     held = None  # frees the weights before others are made
                     torch.cuda.empty_cache()
-                    held = key, WeightSet(*key, device="cuda")
+                    with turns.beside():
+                        held = key, WeightSet(*key, device="cuda")
                 self.measure(case, held[1])
             except Exception as error:  # counted, and the run goes on
                 self.fail(case.name, error)
@@ -315,12 +280,27 @@ class Bench:
         print(f"{len(jobs)} kernels in {self.report['compile_seconds']} s", flush=True)
 
     def measure(self, case: Case, weights: WeightSet) -> None:
-        """Check and choose tilings, then time all ways in turns."""
+        """Make what ours is compared with, beside others; then time it, alone."""
+        with turns.beside():
+            x = torch.randn(case.m, case.k, dtype=torch.bfloat16, device="cuda")
+            exact = x.double() @ weights.exact.T
+            others = self.baselines(case, weights, x, exact)
+        with turns.alone():
+            self.compare(case, weights, x, exact, *others)
+
+    def compare(
+        self,
+        case: Case,
+        weights: WeightSet,
+        x: torch.Tensor,
+        exact: torch.Tensor,
+        others: dict[str, Any],
+        errors: dict[str, float],
+    ) -> None:
+        """Check and time our tilings, then all ways in turns."""
         problem = weights.packed[0].problem
-        x = torch.randn(case.m, case.k, dtype=torch.bfloat16, device="cuda")
         out = torch.empty(case.m, case.n, dtype=torch.bfloat16, device="cuda")
-        exact = x.double() @ weights.exact.T
-        rounding = float((exact.to(out.dtype).double() - exact).norm())
+        rounding = rounding_of(exact)
 
         def ours(tiling: Tiling) -> list[Action]:
             return [
@@ -363,7 +343,6 @@ class Bench:
         assert torch.equal(recorded, out), "a graph computes something else"
         readers = self.reader(case, weights)
         graphs |= {name: graph_of(actions) for name, actions in readers.items()}
-        others, errors = self.baselines(case, weights, x, exact, rounding)
         graphs |= others
         times = alternate(graphs, ROUNDS)
         self.note(case, problem, times, best, trials, errors)
@@ -431,10 +410,10 @@ class Bench:
         weights: WeightSet,
         x: torch.Tensor,
         exact: torch.Tensor,
-        rounding: float,
     ) -> tuple[dict[str, Any], dict[str, float]]:
         """Return graphs of dequantisation and cuBLAS, and of Inductor's, checked."""
         torch._dynamo.reset()
+        rounding = rounding_of(exact)
         plain = dequantiser(case.format)
         dequantise = torch.compile(plain, dynamic=False)
 
