@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
+from compiler.codegen.gluon.declared import STATIC_BYTES
 from compiler.codegen.gluon.emission import Emission, load_module
-from compiler.codegen.gluon.plan_block import STATIC_BYTES
 from compiler.codegen.gluon.probe import place_probe
 from compiler.codegen.gluon.tensor_conversion import row_major
 from compiler.convert import plans

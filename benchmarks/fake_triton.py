@@ -3,16 +3,21 @@
 Scripts for a GPU use it in processes that only fill Triton's cache on disk, and
 ``rehearse_gpu.py`` runs whole scripts with it. What Triton does before a launch is
 done: arguments are bound and specialised, the kernel is compiled to machine code,
-shared memory is compared with what a multiprocessor has. ``launched`` has what would
-have run.
+shared memory is compared with what a multiprocessor has. What a driver says to a
+kernel's shared memory is said too. ``launched`` has what would have run.
 """
 
+import struct
 from types import SimpleNamespace
 from typing import Any
 
 import triton
 from triton.backends.compiler import GPUTarget
 
+from compiler.codegen.gluon.declared import launch_fault
+
+RESERVED = 1024
+"""Shared memory of each program that the system keeps [bytes]."""
 MOST_SHARED = 232448
 """Shared memory of a program [bytes]."""
 MOST_THREADS = 1024
@@ -44,6 +49,38 @@ class _Launcher:
         launched.append((self.name, (x, y, z)))
 
 
+def declared_bytes(cubin: bytes) -> int:
+    """Return the shared memory that a kernel declares, as its machine code says.
+
+    Args:
+        cubin: An ELF file of one kernel, for compute capability 9.0.
+    """
+    place, size, count, names = struct.unpack_from("<40xQ10xHHH", cubin)
+    sections = [
+        struct.unpack_from("<I20xQQ", cubin, place + size * number)
+        for number in range(count)
+    ]
+    start = sections[names][1]
+    for name, _, length in sections:
+        if cubin.startswith(b".nv.shared.", start + name):
+            kept = cubin.startswith(b".nv.shared.reserved", start + name)
+            if not kept and length:
+                return max(0, int(length) - RESERVED)
+    return 0
+
+
+def load_binary(name: str, cubin: bytes, shared: int, device: int) -> tuple[int, ...]:
+    """Return what a driver does: module, function, registers, spills, most threads.
+
+    Raises:
+        RuntimeError: the kernel cannot be launched, or reads wrong places.
+    """
+    fault = launch_fault(declared_bytes(cubin), shared)
+    if fault:
+        raise RuntimeError(f"shared memory of {name}: {fault}")
+    return (1, 1, 0, 0, MOST_THREADS)
+
+
 class FakeDriver:
     """What Triton asks of a driver, of one H200."""
 
@@ -54,8 +91,7 @@ class FakeDriver:
             "multiprocessor_count": 132,
             "warpSize": 32,
         },
-        # module, function, registers, spills, most threads
-        load_binary=lambda *_: (1, 1, 0, 0, MOST_THREADS),
+        load_binary=load_binary,
     )
 
     def get_current_target(self) -> GPUTarget:

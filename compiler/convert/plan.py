@@ -188,6 +188,12 @@ class Plan:
             renamed: Whether another conversion of the kernel undoes the renaming of
                 registers that this one begins or ends with, so that it costs nothing.
 
+        What PTX declares comes beside the memory that Triton allocates, in multiples of
+        1024 bytes, so that Triton's swizzled layouts stay in line. Triton raises a
+        kernel's limit only if it allocates more than 48 KiB itself: a kernel that
+        needs less of its own, but more with what is declared, is not launched. There
+        take ``"memory"``, or allocate more than 48 KiB.
+
         Triton has no elements of 128 bits: there the function takes elements of 64
         bits with a last dim ``part`` of size 2, the lowest register bit of all places.
 

@@ -11,23 +11,14 @@ from collections.abc import Sequence
 from algebra.bits import set_bits
 from compiler.convert.words import Functional, Input, Node, Prmt, Program, Selp, Shfl
 
+from .declared import declaration
+
 WORD_BITS = 32
-ALIGNMENT = 1024
 FULL_WARP = "0xffffffff"
 LAST_LANE = "0x1f"
 OPERATORS = {"and.b32": "&", "xor.b32": "^", "shl.b32": "<<", "shr.u32": ">>"}
 THREAD = "thread"
 OWN_TILE = "tile"
-
-
-def declaration(name: str, shared_bytes: int) -> str:
-    """Return the declaration of shared memory.
-
-    Args:
-        name: Of the variable.
-        shared_bytes: Its size [bytes].
-    """
-    return f".shared .align {ALIGNMENT} .b8 {name}[{shared_bytes}];"
 
 
 class Assembly:

@@ -15,7 +15,7 @@ from compiler.convert.hardware import Hardware
 from compiler.convert.renaming import Renaming
 from compiler.convert.steps import Step
 
-from .assembly import declaration
+from .declared import declaration
 from .plan_block import Block, block, ends, inside, log2_parts
 
 HEADER = """from triton.experimental import gluon

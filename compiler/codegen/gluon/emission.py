@@ -16,7 +16,7 @@ from compiler.convert.steps import Registers, Step
 from compiler.runtime.cache import cached_file, content_key
 
 from .conversion import FunctionText, hardware_function
-from .plan_block import STATIC_BYTES
+from .declared import STATIC_BYTES
 from .probe import memory_call, probe, takes_memory, tensor_probe
 from .tensor_conversion import memory_function, standard_order, tensor_function
 

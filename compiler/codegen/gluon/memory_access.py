@@ -11,7 +11,8 @@ from compiler.convert.hardware import hardware_of
 from compiler.convert.lower import Packing
 from compiler.convert.steps import Load, Store
 
-from .assembly import ALIGNMENT, Assembly
+from .assembly import Assembly
+from .declared import ALIGNMENT
 
 WORD_BITS = 32
 MOST_GUARDED = 2

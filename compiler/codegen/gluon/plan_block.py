@@ -27,13 +27,13 @@ from compiler.convert.steps import (
 )
 
 from .assembly import Assembly
+from .declared import STATIC_BYTES
 from .memory_access import MemoryAccess
 
 WORD_BITS = 32
 WIDEST = 64
 BYTE = 8
 MOST_GIVEN = 24
-STATIC_BYTES = 48 * 1024
 BARRIERS = {"warp": "bar.warp.sync 0xffffffff;", "block": "bar.sync 0;"}
 
 

@@ -22,7 +22,8 @@ from compiler.convert.steps import Registers
 
 from .assembly import FULL_WARP, LAST_LANE, Assembly
 from .conversion import FunctionText, constants, core, module
-from .plan_block import STATIC_BYTES, Block
+from .declared import STATIC_BYTES
+from .plan_block import Block
 
 COMBINE = {
     ("sum", "float32"): "add.f32",
@@ -45,6 +46,7 @@ def reduction_function(
     *,
     name: str = "reduce",
     repeated: bool = True,
+    tile: str = "",
 ) -> FunctionText:
     """Return a function ``name(x)`` from the places of ``src`` to those of ``dst``.
 
@@ -53,7 +55,9 @@ def reduction_function(
         operation: ``"sum"``, ``"max"``, ``"min"`` or ``"xor"``.
         dtype: ``"float32"`` or ``"int32"``.
         name: Name of the function.
-        repeated: Whether it may run more than once in a kernel.
+        repeated: Whether it may run more than once in a kernel, or its memory is used
+            by others.
+        tile: Name of shared memory that ``tile_function`` declares; default: its own.
 
     Raises:
         UnsupportedLayoutError: an operation or type without an instruction, several
@@ -72,7 +76,7 @@ def reduction_function(
             f"of 32 lanes, got blocks={1 << first.blocks}, "
             f"shared_bytes={plan.shared_bytes}, lanes={1 << first.lanes}",
         )
-    made = _block(plan, opcode, first, last, repeated)
+    made = _block(plan, opcode, first, last, repeated, tile)
     prefix = name.upper()
     body = [
         f"def {name}(x):",
@@ -86,10 +90,15 @@ def reduction_function(
 
 
 def _block(
-    plan: Reduction, opcode: str, first: Hardware, last: Hardware, repeated: bool
+    plan: Reduction,
+    opcode: str,
+    first: Hardware,
+    last: Hardware,
+    repeated: bool,
+    tile: str,
 ) -> Block:
     assembly = Assembly(outside=True)
-    assembly.shared_bytes = plan.shared_bytes
+    assembly.shared_bytes, assembly.tile = plan.shared_bytes, tile
     outputs = 1 << last.registers
     words = [f"${outputs + index}" for index in range(1 << first.registers)]
     if repeated and plan.shared_bytes:

@@ -17,7 +17,8 @@ from compiler.convert.renaming import renamings, undoes
 from compiler.convert.steps import SCOPES, Barrier, Load, Shuffle, Store
 
 from .conversion import tile_function
-from .plan_block import STATIC_BYTES, inside
+from .declared import STATIC_BYTES, rounded
+from .plan_block import inside
 from .probe import round_trips
 
 WORD_BITS = 32
@@ -55,7 +56,7 @@ class RoundTrip:
             )
             return round_trips(one, other, src, dst, opaque_bits=bits)
         sizes = [self.there.shared_bytes, self.back.shared_bytes]
-        in_common = sum(sizes) > STATIC_BYTES
+        in_common = sum(map(rounded, sizes)) > STATIC_BYTES
         tiles = TILES[:1] * 2 if in_common else TILES
         renamed = cancels(self.there, self.back)
         one, other = (

@@ -14,7 +14,6 @@ from compiler.ir.tile import TileDot
 
 from .tensor_conversion import gluon_layout, place_bits, relabel
 from .tile_printer import FilePrinter
-from .tile_scalars import TYPES
 
 
 def dot_lines(printer: FilePrinter, step: TileDot) -> None:
@@ -84,11 +83,8 @@ def _in_memory(printer: FilePrinter, step: TileDot, number: int) -> str:
     printer.add(f"{name} = {printer.read(step, number)}")
     to_tensor(printer, name, layout)
     memory = shared_layout(layout, tile.shape, bits(tile.dtype), number)
-    kind = TYPES[tile.dtype]
-    printer.add(
-        f"{name}_s = gl.allocate_shared_memory({kind}, {list(tile.shape)}, {memory})",
-        f"{name}_s.store({name})",
-    )
+    printer.allocate(f"{name}_s", tile.dtype, tile.shape, memory)
+    printer.add(f"{name}_s.store({name})")
     return f"{name}_s"
 
 

@@ -10,7 +10,7 @@ from algebra.layout import LinearLayout
 from compiler.ir.scalar import bits
 from compiler.ir.tile import TileGather
 
-from .plan_block import STATIC_BYTES
+from .declared import STATIC_BYTES
 from .tile_printer import FilePrinter
 from .tile_scalars import TYPES
 

@@ -38,6 +38,7 @@ from compiler.ir.tile import (
 from compiler.ir.tile_leaves import sizes_of, tile_leaves
 
 from .conversion import HEADER, FunctionText, file_layout, tile_function
+from .declared import raising, rounded
 from .gather import gather_function
 from .reduction import reduction_function
 from .tile_access import load_lines, store_lines
@@ -110,12 +111,16 @@ class _Printer(FilePrinter):
         } | dict.fromkeys(sizes, "i32")
         if arguments:
             parameters = {name: parameters.get(name, "i32") for name in arguments}
+        warps = 1 << self.given.threads.warp_bits
         parts = [HEADER]
         declared = []
         if self.shared_bytes:
             made = tile_function(SHARED, self.shared_bytes, self.hardware)
             parts.append(_body(made))
-            declared = [f"    declare_{SHARED}()"]
+            declared = [f"declare_{SHARED}()"]
+            declared += raising(
+                rounded(self.shared_bytes), self.allocated, self.together, warps
+            )
         parts += map(_body, self.functions.values())
         named = [
             "import triton.language as tl",
@@ -148,7 +153,7 @@ class _Printer(FilePrinter):
             "",
             "@gluon.jit",
             f"def {self.graph.name}({', '.join(parameters)}):",
-            *declared,
+            *(f"    {line}" for line in declared),
             *self._programs(),
             *self.lines,
             "",
@@ -157,7 +162,7 @@ class _Printer(FilePrinter):
             self.graph.name,
             "\n".join(lines),
             parameters,
-            1 << self.given.threads.warp_bits,
+            warps,
         )
 
     def _programs(self) -> list[str]:
@@ -186,9 +191,11 @@ class _Printer(FilePrinter):
         streams = streams_of(self, loop) if self.stages > 1 else []
         skipped = {one for stream in streams for one in stream.skipped}
         early = early_loads(self, loop, skipped) if self.stages > 1 else []
+        before = self.allocated
         self._hoist(loop)
         if streams:
             begin(self, streams, loop, rounds)
+        self.together = max(self.together, self.allocated - before)
         load_first(self, early, loop)
         self.add(f"for {loop.counter.data} in range({rounds}):")
         outside, stored = dict(self.moved), dict(self.memory)
@@ -335,9 +342,10 @@ class _Printer(FilePrinter):
         key = (found.src, found.dims, kind)
         if key not in self.functions:
             function = reduction_function(
-                found, *kind, name=f"reduce{len(self.functions)}"
+                found, *kind, name=f"reduce{len(self.functions)}", tile=SHARED
             )
             self.functions[key] = function
+            self.shared_bytes = max(self.shared_bytes, found.shared_bytes)
         call = self.functions[key].name
         size = 1 << sum(layout.in_bits)
         count = found.dst.linear.in_bits[0]

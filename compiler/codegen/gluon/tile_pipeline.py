@@ -41,7 +41,7 @@ from compiler.ir.tile import (
 from .tensor_conversion import gluon_layout, place_bits
 from .tile_dot import choice_of
 from .tile_printer import FilePrinter
-from .tile_scalars import TYPES, Scalars
+from .tile_scalars import Scalars
 
 WORD_BITS = 32
 
@@ -135,10 +135,8 @@ def begin(
     for stream in streams:
         tile = stream.load.result
         shape = [printer.stages, *tile.shape]
-        printer.add(
-            f"{stream.name} = gl.allocate_shared_memory({TYPES[tile.dtype]}, {shape}, "
-            f"{_memory(printer, stream.load)})"
-        )
+        memory = _memory(printer, stream.load)
+        printer.allocate(stream.name, tile.dtype, shape, memory)
     _events(printer, streams, loop, schedule.before, rounds, "")
 
 

@@ -1,6 +1,7 @@
 """What all steps of a tile kernel print with: files, coordinates, conversions."""
 
 from collections.abc import Sequence
+from math import prod
 
 from algebra.affine import AffineLayout
 from algebra.errors import UnsupportedLayoutError
@@ -14,8 +15,9 @@ from compiler.ir.scalar import bits
 from compiler.ir.tile import Step, Tile
 
 from .conversion import FunctionText
+from .declared import rounded
 from .tile_registers import image, renamed
-from .tile_scalars import Arithmetic, Scalars
+from .tile_scalars import TYPES, Arithmetic, Scalars
 
 SHARED = "tile"
 """Name of the shared memory that the blocks of PTX have in common."""
@@ -32,6 +34,8 @@ class FilePrinter:
         functions: Functions that the kernel calls, by what they do.
         files: Log2 of the registers of the files that occur [bits].
         shared_bytes: Shared memory of the blocks of PTX [bytes].
+        allocated: Shared memory that Triton allocates, without reuse [bytes].
+        together: The largest part of it that is in use at the same time [bytes].
         lines: What has been printed.
         depth: Of indentation.
         moved: Conversions that have been printed.
@@ -56,6 +60,7 @@ class FilePrinter:
         self.functions: dict[object, FunctionText] = {}
         self.files: set[int] = set()
         self.shared_bytes = 0
+        self.allocated = self.together = 0
         self.lines: list[str] = []
         self.depth = 1
         self.moved: dict[tuple[Tile, LinearLayout], str] = {}
@@ -67,6 +72,23 @@ class FilePrinter:
     def add(self, *lines: str) -> None:
         """Append lines at the present depth."""
         self.lines += ["    " * self.depth + line for line in lines]
+
+    def allocate(
+        self, name: str, dtype: str, shape: Sequence[int], memory: str
+    ) -> None:
+        """Append a line that allocates shared memory.
+
+        Args:
+            name: Of the memory.
+            dtype: Of the elements.
+            shape: Of what lies there [elements].
+            memory: Layout.
+        """
+        self.add(
+            f"{name} = gl.allocate_shared_memory({TYPES[dtype]}, {list(shape)}, "
+            f"{memory})"
+        )
+        self.allocated += rounded(prod(shape) * max(8, bits(dtype)) // 8)
 
     def fresh(self, stem: str) -> str:
         """Return a new name."""

@@ -40,7 +40,7 @@ def test_declarations_come_first() -> None:
     assert lines[1:4] == [
         "    .reg .b32 w<2>;",
         "    .reg .pred p<1>;",
-        "    .shared .align 1024 .b8 tile[64];",
+        "    .shared .align 1024 .b8 tile[1024];",
     ]
 
 

@@ -73,7 +73,7 @@ def test_round_trips_with_memory_in_common() -> None:
     tile = tile_function("both", there.shared_bytes, hardware_of(there.src))
     text = round_trips(first, second, there.src, there.dst, tiles=[tile])
     ast.parse(text)
-    assert text.count(".shared .align 1024 .b8 both[512];") == 1
+    assert text.count(".shared .align 1024 .b8 both[1024];") == 1
     assert "b8 tile" not in text and "declare_both()" in text
 
 
