@@ -434,7 +434,8 @@ def prepared(
         given: Any = {**problem.sizes, **arrays}
         function = getattr(load_module(kernel.text), kernel.name)
         arguments = [given[key] for key in kernel.parameters]
-        function.warmup(*arguments, grid=(1,), num_warps=warps)
+        made = function.warmup(*arguments, grid=(1,), num_warps=warps)
+        fake_triton.loadable(made)
         function, signature, _, constants = KERNELS[name]
         arguments = [given[key] for key in signature]
         named = dict(zip(constants, tile, strict=True))

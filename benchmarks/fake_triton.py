@@ -81,6 +81,17 @@ def load_binary(name: str, cubin: bytes, shared: int, device: int) -> tuple[int,
     return (1, 1, 0, 0, MOST_THREADS)
 
 
+def loadable(compiled: Any) -> Any:
+    """Return a compiled kernel whose machine code a driver takes.
+
+    Raises:
+        RuntimeError: as ``load_binary``.
+    """
+    shared = compiled.metadata.shared
+    load_binary(compiled.metadata.name, compiled.asm["cubin"], shared, 0)
+    return compiled
+
+
 class FakeDriver:
     """What Triton asks of a driver, of one H200."""
 

@@ -72,7 +72,8 @@ def prepared(case: TileCase) -> tuple[TileKernel | None, str]:
         kernel = tile_kernel(found)
         function = getattr(load_module(kernel.text), kernel.name)
         types = [case.memory()[name].dtype for name in kernel.parameters]
-        function.warmup(*types, grid=(1,), num_warps=kernel.warps)
+        made = function.warmup(*types, grid=(1,), num_warps=kernel.warps)
+        fake_triton.loadable(made)
     except Exception as error:  # counted by the parent
         return None, f"{type(error).__name__}: {str(error)[:300]}"
     return kernel, ""

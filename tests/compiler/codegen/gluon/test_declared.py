@@ -8,7 +8,7 @@ import pytest
 
 from algebra.layout import LinearLayout
 from benchmarks.assign_graphs import GRAPHS
-from benchmarks.fake_triton import declared_bytes, load_binary
+from benchmarks.fake_triton import declared_bytes, loadable
 from compiler.assign import Assignment, assign
 from compiler.codegen.gluon import declared, tile_kernel
 from compiler.codegen.gluon.declared import (
@@ -39,9 +39,8 @@ def loaded(given: Assignment, stages: int) -> tuple[int, int]:
         aligned=list(kernel.parameters),
         num_warps=kernel.warps,
     )
-    cubin, shared = compiled.asm["cubin"], compiled.metadata.shared
-    load_binary(kernel.name, cubin, shared, 0)
-    return declared_bytes(cubin), shared
+    loadable(compiled)
+    return declared_bytes(compiled.asm["cubin"]), compiled.metadata.shared
 
 
 @pytest.mark.parametrize("stages", [2, 3])

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from algebra.verdict import Proved
+from benchmarks.fake_triton import loadable
 from benchmarks.product_epilogue_cases import (
     Case,
     arrays_of,
@@ -111,7 +112,7 @@ def printed(case: Case, tiling: Tiling, across: bool = True) -> Printed:
 def test_products_copy_ahead_and_use_the_matrix_unit() -> None:
     case = Case("large", (512, 512, 256), "residual")
     ours = printed(case, LARGE)
-    compiled = TritonKernel(ours).compile(arch=90)
+    compiled = loadable(TritonKernel(ours).compile(arch=90))
     assert "wgmma" in compiled.asm["ptx"] and "cp.async" in compiled.asm["ptx"]
     assert constant_value(ours.grid) == 16
 
@@ -127,4 +128,4 @@ def test_tiles_are_narrower_where_a_conversion_would_not_fit() -> None:
     case = Case("wide", (256, 512, 64), "residual")
     ours = printed(case, Tiling(128, 256, 64, 8, 3))
     assert constant_value(ours.grid) == 2 * 4 and ours.num_warps == 4
-    assert TritonKernel(ours).compile(arch=90).asm["cubin"]
+    assert loadable(TritonKernel(ours).compile(arch=90)).asm["cubin"]

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from algebra.verdict import Proved
+from benchmarks.fake_triton import loadable
 from compiler.assign import Assignment, arbitrary, assign
 from compiler.assign.laws import Need
 from compiler.codegen.gluon.emission import load_module
@@ -27,8 +28,10 @@ D0, D1 = coordinate(0), coordinate(1)
 def compiled(kernel: TileKernel) -> Any:
     function = getattr(load_module(kernel.text), kernel.name)
     names = list(kernel.parameters)
-    return compile_gluon(
-        function, kernel.parameters, {}, aligned=names, num_warps=kernel.warps
+    return loadable(
+        compile_gluon(
+            function, kernel.parameters, {}, aligned=names, num_warps=kernel.warps
+        )
     )
 
 
