@@ -68,6 +68,7 @@ def programs(
     max_elements: int = 512,
     gradients: bool | None = None,
     max_calls: int = 2,
+    dtypes: Sequence[torch.dtype] = _TYPES,
 ) -> Program:
     """Draw a program that eager PyTorch runs; shrinks to one operation.
 
@@ -85,6 +86,7 @@ def programs(
         max_elements: At most so many elements an input.
         gradients: Whether gradients are compared; None draws it.
         max_calls: At most so many calls, each of other sizes.
+        dtypes: Types of inputs to choose from, simplest first.
 
     Raises:
         ValueError: A family or a content is not known.
@@ -103,14 +105,14 @@ def programs(
     specs: dict[str, TensorSpec] = {}
     for number in range(draw(st.integers(1, max_inputs))):
         shape: tuple[int, ...] | None = draw(st.sampled_from(_FORMS)) or None
-        dtypes: tuple[torch.dtype, ...] = _TYPES
+        types = dtypes
         if specs and draw(mostly):
             shape = next(iter(specs.values())).shape
             if draw(mostly):
-                dtypes = (next(iter(specs.values())).dtype,)
+                types = (next(iter(specs.values())).dtype,)
         spec = draw(
             tensors(
-                dtypes,
+                types,
                 tuple(contents),
                 shape,
                 strided=strided,

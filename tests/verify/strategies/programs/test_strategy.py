@@ -52,6 +52,13 @@ def test_a_drawn_program_runs_and_agrees_with_itself(program: Program) -> None:
 
 
 @QUICK
+@given(programs(max_operations=1, dtypes=(torch.int32, torch.bool)))
+def test_inputs_have_the_types_that_are_named(program: Program) -> None:
+    for specs in (program.inputs, *program.others):
+        assert {one.dtype for one in specs.values()} <= {torch.int32, torch.bool}
+
+
+@QUICK
 @given(programs(max_operations=3, max_calls=1))
 def test_what_agrees_bit_for_bit_is_within_the_bounds(program: Program) -> None:
     wanted = expected(program.function(), program.build, gradients=program.gradients)
