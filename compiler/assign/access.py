@@ -7,7 +7,7 @@ import numpy as np
 
 from algebra.gauss import Echelon
 from algebra.layout import LinearLayout
-from compiler.cost.access import access_cost, sectors, span
+from compiler.cost.access import LINE_BYTES, access_cost, sectors, span
 from compiler.ir.expression import Expression, leaves, nodes
 from compiler.ir.index import add, mul, terms
 from compiler.ir.node import Buffer
@@ -61,6 +61,14 @@ class Access:
             found.append(registers.index(unit))
         return tuple(found)
 
+    def line(self) -> list[int]:
+        """Return the packed bits along the dim of adjacent elements, lowest first."""
+        if self.axis is None:
+            return []
+        sizes = bits_of(self.shape)
+        start = sum(sizes[: self.axis])
+        return list(range(start, start + sizes[self.axis]))
+
     def cost(self, layout: LinearLayout) -> float:
         """Return what moving the tile costs a warp [cycles].
 
@@ -85,7 +93,11 @@ class Access:
             addresses += (elements >> bit & 1) * (step * self.element_bits // 8)
         instructions = 1 << len(repeated)
         factor = instructions / len(elements)
-        return access_cost(instructions, sectors(addresses) * factor)
+        return access_cost(
+            instructions,
+            sectors(addresses) * factor,
+            sectors(addresses, LINE_BYTES) * factor,
+        )
 
 
 def access_of(graph: TileGraph, step: TileLoad | TileStore) -> Access:

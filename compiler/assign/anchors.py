@@ -46,11 +46,7 @@ def _splits(
     """Yield register, lane and warp columns."""
     total = sum(bits_of(access.shape))
     order = sorted(range(total), key=lambda bit: (access.steps[bit] or 1 << 60, bit))
-    line: list[int] = []
-    if access.axis is not None:
-        start = sum(bits_of(access.shape)[: access.axis])
-        size = bits_of(access.shape)[access.axis]
-        line = list(range(start, start + size))
+    line = access.line()
     rest = [bit for bit in order if bit not in line]
     widest = access.aligned.bit_length() - 1
     for vector in range(min(widest, len(line)), max(-1, widest - 3), -1):

@@ -32,13 +32,16 @@ from compiler.ir.tile import (
     steps,
 )
 
-from .access import access_of
+from .access import Access, access_of
 from .anchors import coalesced
+from .crossing import suiting
 from .dot import dot_choices
 from .laws import backward, bits_of, compact, forward, from_columns
 from .scan import scan_cost
 
 RESIDENT_WARPS = 16
+MOST_SUITING = 8
+"""Layouts of a tile that suit two accesses at once, besides those of one."""
 Key = tuple[object, ...]
 Wanted = LinearLayout | None
 Combination = tuple[tuple[Wanted, ...], tuple[LinearLayout, ...]]
@@ -102,7 +105,16 @@ class Candidates:
                 users = self._users.setdefault(tile, [])
                 if step not in users:
                     users.append(step)
-        self._anchor()
+        best = self._anchor()
+        self._spread()
+        warp_bits, lane_bits = threads.warp_bits, threads.device.lane_bits
+        self.most += MOST_SUITING  # besides the others, so that none is crowded out
+        for tile, layout in suiting(best, self._reached, warp_bits, lane_bits):
+            self._offer(tile, layout)
+        self._spread()
+
+    def _spread(self) -> None:
+        """Offer what the layouts that are new ask of others, until nothing is new."""
         while self._fresh:
             tile, layout = self._fresh.pop(0)
             for step in self._users[tile]:
@@ -116,7 +128,8 @@ class Candidates:
             known[key] = layout
             self._fresh.append((tile, layout))
 
-    def _anchor(self) -> None:
+    def _anchor(self) -> list[tuple[Tile, Access, LinearLayout]]:
+        """Offer what accesses and products want; return the best of each access."""
         warp_bits, lane_bits = self.threads.warp_bits, self.threads.device.lane_bits
         wanted: list[tuple[Tile, list[LinearLayout]]] = []
         for step, _ in self.steps:
@@ -139,6 +152,31 @@ class Candidates:
             for tile, found in wanted:
                 if rank < len(found):
                     self._offer(tile, found[rank])
+        return [
+            (tile, access, found[0])
+            for access, (tile, found) in zip(
+                self.accesses.values(), wanted, strict=True
+            )
+        ]
+
+    def _reached(self, tile: Tile, layout: LinearLayout) -> dict[Tile, LinearLayout]:
+        """Return where a layout leads without anything moving between threads.
+
+        Nowhere if a product is there: its layout is given, so something has to move.
+        """
+        found, fresh = {tile: layout}, [tile]
+        while fresh:
+            here = fresh.pop()
+            for step in self._users[here]:
+                if isinstance(step, TileDot):
+                    return {}
+                if isinstance(step, TileReduce | TileScan | TileGather | Carried):
+                    continue
+                for other, derived in self._derived(step, here, found[here]):
+                    if other not in found:
+                        found[other] = derived
+                        fresh.append(other)
+        return found
 
     def _derived(
         self, step: Step, tile: Tile, layout: LinearLayout

@@ -14,6 +14,10 @@ from .laws import compact, renaming
 LEAST_SHUFFLE = 1.0
 ONCE = Constant(4.0, "assumed")
 """What a conversion computes from the thread alone, and waits, besides [cycles]."""
+DECLARED_BYTES = 48 * 1024
+"""Shared memory that a block of PTX may declare: more cannot be emitted [bytes]."""
+TOO_LARGE = 1e6
+"""What a conversion that needs more is taken to cost, so that others go first."""
 
 
 @lru_cache(maxsize=1 << 14)
@@ -30,7 +34,9 @@ def conversion_cost(
     """Return what a conversion costs in a program [cycles]; zero if it is free."""
     if is_free(src, dst):
         return 0.0
-    return planned(src, dst, element_bits, target).cost + ONCE.cycles
+    found = planned(src, dst, element_bits, target)
+    extra = TOO_LARGE if found.shared_bytes > DECLARED_BYTES else 0.0
+    return found.cost + ONCE.cycles + extra
 
 
 def is_free(src: LinearLayout, dst: LinearLayout) -> bool:
