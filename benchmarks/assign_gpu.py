@@ -32,7 +32,7 @@ sys.path.insert(0, str(ROOT))
 import torch
 
 from benchmarks.assign_graphs import GRAPHS
-from benchmarks.assign_triton import KERNELS
+from benchmarks.assign_triton import KERNELS, OTHERS, WRONG
 from compiler.assign import assign
 from compiler.codegen.gluon.emission import load_module
 from compiler.codegen.gluon.tile_kernel import TileKernel, tile_kernel
@@ -355,16 +355,19 @@ class Candidate(NamedTuple):
         tile: Sizes of the tile [elements].
         warps: Of a program.
         stages: Slots of what loops copy ahead.
+        version: Which of Triton's kernels, if there are several.
     """
 
     tile: tuple[int, ...]
     warps: int
     stages: int
+    version: int = 0
 
     @property
     def name(self) -> str:
         """What the rows call it."""
-        return f"{self.tile} x {self.warps}, {self.stages} stages"
+        which = f", kernel {self.version}" if self.version else ""
+        return f"{self.tile} x {self.warps}, {self.stages} stages{which}"
 
 
 def candidates(name: str, size: tuple[int, int]) -> list[Candidate]:
@@ -401,6 +404,11 @@ def poison(problem: Problem) -> None:
         kind.fill_(float("nan") if name not in ("dw", "db") else 0)
 
 
+def versions(name: str) -> list[Any]:
+    """Return Triton's kernels of a name: of those that are right, the best counts."""
+    return [KERNELS[name][0], *OTHERS.get(name, ())]
+
+
 Key = tuple[str, Candidate]
 Kernels = dict[Key, "Future[tuple[TileKernel, str]]"]
 
@@ -425,7 +433,7 @@ def prepared(
     global DEVICE
     DEVICE = "meta"
     fake_triton.install()
-    tile, warps, stages = candidate
+    tile, warps, stages, _ = candidate
     kernel = tile_kernel(assign(GRAPHS[name](*tile), warps), stages)
     fault = ""
     for size in sizes:
@@ -436,15 +444,16 @@ def prepared(
         arguments = [given[key] for key in kernel.parameters]
         made = function.warmup(*arguments, grid=(1,), num_warps=warps)
         fake_triton.loadable(made)
-        function, signature, _, constants = KERNELS[name]
+        _, signature, _, constants = KERNELS[name]
         arguments = [given[key] for key in signature]
         named = dict(zip(constants, tile, strict=True))
-        try:
-            function.warmup(
-                *arguments, grid=(1,), **named, num_warps=warps, num_stages=stages
-            )
-        except Exception as error:  # said in the row
-            fault = f"{type(error).__name__}: {str(error)[:200]}"
+        for function in versions(name):
+            try:
+                function.warmup(
+                    *arguments, grid=(1,), **named, num_warps=warps, num_stages=stages
+                )
+            except Exception as error:  # said in the row
+                fault = f"{type(error).__name__}: {str(error)[:200]}"
     return kernel, fault
 
 
@@ -468,7 +477,8 @@ def triton_call(
     name: str, problem: Problem, candidate: Candidate
 ) -> Callable[[], None]:
     """Return a function that launches Triton's kernel."""
-    function, signature, _, constants = KERNELS[name]
+    _, signature, _, constants = KERNELS[name]
+    function = versions(name)[candidate.version]
     arguments = [problem.arrays.get(key, problem.sizes.get(key)) for key in signature]
     grid = problem.grid(candidate.tile)
     named: Any = dict(zip(constants, candidate.tile, strict=True))
@@ -546,7 +556,9 @@ def measured(
     sides: dict[str, Calls] = {"ours": {}, "triton": {}}
     refused: dict[str, str] = {}
     for candidate in candidates(name, size):
-        sides["triton"][candidate] = triton_call(name, problem, candidate)
+        for version in range(len(versions(name))):
+            theirs = candidate._replace(version=version)
+            sides["triton"][theirs] = triton_call(name, problem, theirs)
         try:
             left = max(0.0, until - time.time())
             kernel, _ = kernels[name, candidate].result(left)
@@ -563,6 +575,11 @@ def measured(
             row[side]["best"] = found.name
             chosen[side] = calls[found]
     row["ours"]["refused"] = refused
+    if name in OTHERS:
+        named = [function.fn.__name__ for function in versions(name)]
+        row["triton"]["kernels"] = named
+    if name in WRONG:
+        row["triton"]["known"] = WRONG[name]
     # a candidate that needs more shared memory than there is counts for neither side
     wrongs = [f for f in row["ours"]["faults"].values() if "OutOfResources" not in f]
     row["right"] = bool(row["ours"]["ms"]) and not wrongs and not refused

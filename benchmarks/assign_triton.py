@@ -265,6 +265,81 @@ def mxfp4_matmul(
     tl.store(c + row * n + column[None, :], total.to(tl.bfloat16))
 
 
+@triton.jit
+def _fp4_value(code):
+    """Values of e2m1 codes as bf16, from their bits."""
+    wide = code.to(tl.uint16)
+    moved = (wide & 7) << 6 | (wide & 8) << 12
+    return moved.to(tl.bfloat16, bitcast=True) * (2.0**126)
+
+
+@triton.jit
+def mxfp4_by_hand(
+    a,
+    w,
+    scale,
+    c,
+    m,
+    n,
+    k,
+    rows: tl.constexpr,
+    columns: tl.constexpr,
+    inner: tl.constexpr,
+):
+    """As ``mxfp4_matmul``, the weights' values computed from their bits."""
+    row = tl.program_id(0) * rows + tl.arange(0, rows)[:, None]
+    column = tl.program_id(1) * columns + tl.arange(0, columns)[None, :]
+    groups: tl.constexpr = inner // 32
+    total = tl.zeros([rows, columns], tl.float32)
+    for step in range(0, k // inner):
+        at = step * inner + tl.arange(0, inner)
+        left = tl.load(a + row * k + at[None, :])
+        pair = step * (inner // 2) + tl.arange(0, inner // 2)
+        codes = tl.load(w + pair[:, None] * n + column)
+        group = step * groups + tl.arange(0, groups)
+        by = tl.load(scale + group[:, None] * n + column).to(tl.uint16) << 7
+        by = by.to(tl.bfloat16, bitcast=True)
+        pairs = tl.join(_fp4_value(codes & 15), _fp4_value(codes >> 4))
+        values = tl.reshape(tl.permute(pairs, (0, 2, 1)), (groups, 32, columns))
+        right = tl.reshape(values * by[:, None, :], (inner, columns))
+        total = tl.dot(left, right, total)
+    tl.store(c + row * n + column, total.to(tl.bfloat16))
+
+
+@triton.jit
+def mxfp4_by_hand_turned(
+    a,
+    w,
+    scale,
+    c,
+    m,
+    n,
+    k,
+    rows: tl.constexpr,
+    columns: tl.constexpr,
+    inner: tl.constexpr,
+):
+    """As ``mxfp4_by_hand``, the weights being the first factor, so in registers."""
+    row = tl.program_id(0) * rows + tl.arange(0, rows)[:, None]
+    column = tl.program_id(1) * columns + tl.arange(0, columns)
+    groups: tl.constexpr = inner // 32
+    total = tl.zeros([columns, rows], tl.float32)
+    for step in range(0, k // inner):
+        at = step * inner + tl.arange(0, inner)
+        left = tl.load(a + row * k + at[None, :])
+        pair = step * (inner // 2) + tl.arange(0, inner // 2)
+        codes = tl.trans(tl.load(w + pair[:, None] * n + column[None, :]))
+        group = step * groups + tl.arange(0, groups)
+        by = tl.load(scale + group[:, None] * n + column[None, :])
+        by = tl.trans(by).to(tl.uint16) << 7
+        by = by.to(tl.bfloat16, bitcast=True)
+        pairs = tl.join(_fp4_value(codes & 15), _fp4_value(codes >> 4))
+        values = tl.reshape(pairs, (columns, groups, 32))
+        right = tl.reshape(values * by[:, :, None], (columns, inner))
+        total = tl.dot(right, tl.trans(left), total)
+    tl.store(c + row * n + column[None, :], tl.trans(total).to(tl.bfloat16))
+
+
 Kernel = tuple[Any, dict[str, str], tuple[str, ...], tuple[str, ...]]
 KERNELS: Mapping[str, Kernel] = {
     "softmax": (
@@ -366,3 +441,17 @@ KERNELS: Mapping[str, Kernel] = {
     ),
 }
 """Name -> kernel, types, what is divisible by 16, names of the tile's sizes."""
+
+OTHERS: Mapping[str, tuple[Any, ...]] = {
+    "mxfp4_matmul": (mxfp4_by_hand, mxfp4_by_hand_turned),
+}
+"""Name -> more kernels with the same arguments that compute the same."""
+
+WRONG: Mapping[str, str] = {
+    "mxfp4_matmul": "tl.dot_scaled of fp4 is wrong for sm_90 in 3.6.0 and 3.7.1 "
+    "(docs/found.md): the two numbers of a byte are not where the layout says",
+}
+"""Name -> why the machine code of the first kernel is wrong, so that it is no baseline.
+
+Whether it is on a GPU is seen there.
+"""
