@@ -259,14 +259,22 @@ def main() -> None:
     scratch = _folder()
     try:
         result = Hunt(given, scratch).run()
+        _report(result)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+    sys.exit(1 if {"programs_wrong", "programs_died"} & set(result) else 0)
+
+
+def _report(result: dict[str, Any]) -> None:
+    """Print the numbers, before what may take a while: cleaning up."""
     for name in ("seconds", "programs", "kernels", "distinct_kernels"):
         print(f"{name:20} {result.get(name, 0)}")
     for name in sorted(result):
-        if name.startswith(("programs_", "workers_died")):
+        if name.startswith(("programs_", "workers_")):
             print(f"{name:20} {result[name]}")
-    sys.exit(1 if result.get("programs_wrong") or result.get("programs_died") else 0)
+    for why, count in result["reasons"]["died"].items():
+        print(f"died {count:15} {why}")
+    sys.stdout.flush()
 
 
 def _cores() -> int:

@@ -123,7 +123,7 @@ class Worker:
             try:
                 torch.cuda.synchronize()
             except Exception as error:
-                raise DeadDeviceError(str(error).splitlines()[0]) from error
+                raise DeadDeviceError(_first(error)) from error
 
     def eager(self, case: Case) -> tuple[list[Any], list[Any]]:
         """Return a case's arguments and what eager mode makes of them."""
