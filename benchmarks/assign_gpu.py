@@ -31,6 +31,7 @@ sys.path.insert(0, str(ROOT))
 
 import torch
 
+from benchmarks import turns
 from benchmarks.assign_graphs import GRAPHS
 from benchmarks.assign_triton import KERNELS, OTHERS, WRONG
 from compiler.assign import assign
@@ -567,6 +568,20 @@ def measured(
             continue
         sides["ours"][candidate] = our_call(kernel, problem, candidate)
     row: dict[str, Any] = {"kernel": name, "size": size, "used_while_building": seen}
+    with turns.alone():
+        compare(row, problem, sides, refused, until)
+    return row
+
+
+def compare(
+    row: dict[str, Any],
+    problem: Problem,
+    sides: dict[str, Calls],
+    refused: dict[str, str],
+    until: float,
+) -> None:
+    """Choose each side's best, and time the two; what is found goes into the row."""
+    name = row["kernel"]
     chosen: dict[str, Callable[[], None]] = {}
     for side, calls in sides.items():
         found, faults, times = best(problem, calls, until)
@@ -584,7 +599,7 @@ def measured(
     wrongs = [f for f in row["ours"]["faults"].values() if "OutOfResources" not in f]
     row["right"] = bool(row["ours"]["ms"]) and not wrongs and not refused
     if len(chosen) < 2:
-        return row
+        return
     graphs = {side: recorded(call) for side, call in chosen.items()}
     rounds: dict[str, list[float]] = {side: [] for side in graphs}
     for number in range(ROUNDS):
@@ -594,7 +609,6 @@ def measured(
     for side, values in rounds.items():
         row[side]["median_ms"] = statistics.median(values)
     row["ratio"] = row["ours"]["median_ms"] / row["triton"]["median_ms"]
-    return row
 
 
 def kept(target: Path, commit: str) -> list[dict[str, Any]]:

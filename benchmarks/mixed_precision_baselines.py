@@ -14,8 +14,12 @@ from compiler.mixed.formats import E2M1_VALUES
 
 
 @triton.jit  # type: ignore[misc,untyped-decorator,unused-ignore]  # triton has no types
-def read_words(first, second, sink, n_first, n_second, EACH: tl.constexpr, DEPENDENT: tl.constexpr):  # type: ignore[no-untyped-def]  # fmt: skip  # noqa: E501, N803  # one line for triton; its spelling of constants
-    """Read two buffers of int32 words in 16-byte loads, and store next to nothing."""
+def read_words(first, second, sink, n_first, n_second, EACH: tl.constexpr, DEPENDENT: tl.constexpr, ORDERED: tl.constexpr):  # type: ignore[no-untyped-def]  # fmt: skip  # noqa: E501, N803  # one line for triton; its spelling of constants
+    """Read two buffers of int32 words in 16-byte loads, and store next to nothing.
+
+    A dependent one starts before the kernel before it has ended; an ordered one ends
+    after it, as everything must that a stream runs in order.
+    """
     if DEPENDENT:
         tl.extra.cuda.gdc_launch_dependents()
     program = tl.program_id(0)
@@ -23,6 +27,8 @@ def read_words(first, second, sink, n_first, n_second, EACH: tl.constexpr, DEPEN
     words = tl.load(first + place, mask=place < n_first, other=0)
     if program * EACH < n_second:
         words ^= tl.load(second + place, mask=place < n_second, other=0)
+    if ORDERED:
+        tl.extra.cuda.gdc_wait()
     # no word of random data is this one in practice; the compiler cannot know
     tl.store(sink + place, words, mask=words == -1234567891)
 

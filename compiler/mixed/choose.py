@@ -9,6 +9,10 @@ PROGRAMS = 256
 """Programs that fill a large GPU about twice."""
 
 
+AHEAD = ((32, False), (64, False), (32, True), (64, True), (128, True))
+"""Rows of activations that are loaded ahead, and whether weights are copied."""
+
+
 def fit_depth(problem: Problem, wanted: int = 128) -> int:
     """Return the largest depth up to ``wanted`` that fits.
 
@@ -69,46 +73,30 @@ def candidates(problem: Problem, m: int) -> list[Tiling]:
     found = [default_tiling(problem, m)]
     if rows <= 16:
         for row_tiles, warps_k, step, stages in (
-            (1, 2, depth, 4),
-            (1, 4, depth, 2),
             (1, 4, depth, 4),
             (1, 4, depth, 8),
             (1, 8, depth, 4),
             (1, 8, deep, 2),
             (1, 16, depth, 2),
             (2, 8, depth, 4),
-            (2, 8, deep, 2),
             (2, 16, depth, 2),
-            (4, 8, depth, 2),
+            (4, 8, depth, 4),
+            (4, 16, depth, 2),
         ):
-            found.append(
-                Tiling(
-                    rows=rows,
-                    row_tiles=row_tiles,
-                    warps_k=warps_k,
-                    depth=step,
-                    stages=stages,
+            # in registers, or copied, which leaves registers to activations: those
+            # are on a program's way once it may read them
+            for ahead, copied in AHEAD:
+                found.append(
+                    Tiling(
+                        rows=rows,
+                        row_tiles=row_tiles,
+                        warps_k=warps_k,
+                        depth=step,
+                        stages=stages,
+                        ahead=ahead,
+                        copied=copied,
+                    )
                 )
-            )
-        # a multiprocessor needs 32 to 40 KiB on their way: 8 warps with 4 KiB each, or
-        # more programs; where tiles are no multiple of its programs, smaller ones
-        for row_tiles, warps_k, stages, splits in (
-            (1, 4, 4, 2),
-            (1, 8, 2, 2),
-            (2, 8, 2, 2),
-            (4, 8, 2, 2),
-            (4, 8, 2, 4),
-        ):
-            found.append(
-                Tiling(
-                    rows=rows,
-                    row_tiles=row_tiles,
-                    warps_k=warps_k,
-                    depth=depth,
-                    stages=stages,
-                    splits=splits,
-                )
-            )
     else:
         for strip, row_tiles, warps_n, warps_k, splits in (
             (rows, 1, 4, 1, 1),

@@ -105,6 +105,10 @@ class Tiling:
         dependent: Whether the kernel starts before the one before it has ended, and
             waits for it only before it reads activations (programmatic dependent
             launch).
+        ahead: Rows of activations, of all slabs together, that are loaded ahead: what
+            registers hold. Slabs of more rows are loaded where they are used.
+        copied: Whether weights are copied into shared memory while nothing waits, and
+            leave the registers to activations.
     """
 
     rows: int
@@ -115,6 +119,8 @@ class Tiling:
     stages: int = 4
     splits: int = 1
     dependent: bool = False
+    ahead: int = 32
+    copied: bool = False
 
     def __post_init__(self) -> None:
         for name in ("rows", "row_tiles", "warps_k", "warps_n", "depth", "stages"):
@@ -124,6 +130,8 @@ class Tiling:
                 raise OutOfRangeError(
                     f"{name} must be a power of two from {low} up, got {name}={value}"
                 )
+        if self.ahead < 0:
+            raise OutOfRangeError(f"ahead must not be negative, got {self.ahead}")
         if self.splits < 1 or self.warps > MOST_WARPS:
             raise OutOfRangeError(
                 f"splits must be positive and warps at most {MOST_WARPS}, got "
@@ -169,6 +177,16 @@ class Tiling:
                 f"the warps' sums must fit into {SHARED_BYTES} bytes of shared memory, "
                 f"got warps_k={self.warps_k}, {self.columns} x {self.rows} each; use "
                 "fewer rows or warps along k",
+            )
+
+        held = self.columns * self.warps_k * self.depth * problem.format.bits // 8
+        held *= min(self.stages, self.steps(problem))
+        if self.copied and held > SHARED_BYTES:
+            raise DimMismatchError(
+                f"copied weights must fit into {SHARED_BYTES} bytes of shared memory, "
+                f"got {held} for stages={self.stages} of {self.columns} output and "
+                f"{self.warps_k} x {self.depth} input features; use fewer stages",
+                stages=self.stages,
             )
 
     def steps(self, problem: Problem) -> int:

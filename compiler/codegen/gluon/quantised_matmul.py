@@ -22,10 +22,6 @@ from .quantised_layouts import UNIT_WORDS, Cut
 from .tensor_text import index_of, join_tree, split_last
 
 KERNEL = "quantised_matmul"
-SLAB_ROWS = 32
-"""Rows of activations, of all slabs together, that are loaded ahead: what registers
-hold. Slabs of more rows are loaded where they are used."""
-
 BARRIERS = 15
 """Named barriers of a program besides the one that ``barrier()`` uses."""
 
@@ -37,7 +33,10 @@ _HEADER = '''"""Generated: see compiler/codegen/gluon/quantised_matmul.py."""
 
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
-from triton.experimental.gluon.language.nvidia.ampere import mma_v2
+from triton.experimental.gluon.language.nvidia.ampere import async_copy, mma_v2
+
+start_copy = getattr(async_copy, "async_load", None)
+start_copy = start_copy or async_copy.async_copy_global_to_shared
 
 SYNCHRONISE = gl.barrier if hasattr(gl, "barrier") else gl.thread_barrier
 '''
@@ -115,6 +114,7 @@ class _Writer(Cut):
         self.ragged = ragged
         self.casts = upcast(problem.format, problem.target, zeros=problem.zeros)
         self.lead = 1
+        self.stages = 1
         self.lines: list[str] = []
 
     def write(self) -> KernelText:
@@ -124,6 +124,13 @@ class _Writer(Cut):
         stages = min(tiling.stages, self.steps)
         while self.steps % stages:
             stages -= 1
+        self.stages = stages
+        if tiling.copied:
+            shape = [*self.tile, self.units, UNIT_WORDS]
+            self.add(
+                f"memory = gl.allocate_shared_memory(gl.int32, {[stages, *shape]}, "
+                "gl.SwizzledSharedLayout(1, 1, 1, [4, 3, 2, 1, 0]))"
+            )
         for stage in range(stages):
             self._load(stage, str(stage))
         if tiling.dependent:
@@ -133,16 +140,16 @@ class _Writer(Cut):
             )
         self._set_lead()
         for number in range(self.lead):
-            self._activations(0, number, "0")
+            self._activations(number, number % self.slabs, str(number // self.slabs))
         if self.steps > stages:
             self.add(f"for base in range(0, {self.steps - stages}, {stages}):")
             kept, self.lines = self.lines, []
             for stage in range(stages):
-                self._multiply(stage, "base", stages + 1)
+                self._multiply(stage, "base", stages + 1, stages - 1)
                 self._load(stage, f"(base + {stage + stages})")
             self.lines = kept + ["    " + line for line in self.lines]
         for stage in range(stages):
-            self._multiply(stage, str(self.steps - stages), stages)
+            self._multiply(stage, str(self.steps - stages), stages, stages - 1 - stage)
         self._finish()
         layouts = self.layouts()
         parameters = {
@@ -243,10 +250,17 @@ class _Writer(Cut):
         per_step = self.tiling.warps_k * self.tiling.splits
         words = per_step * self.units * UNIT_WORDS
         guard = self._guard("weight_mask", "chunk", step)
-        self.add(
-            f"w{stage} = gl.load(weights + {step} * {words}{guard}, "
-            'eviction_policy="evict_first")'
-        )
+        if self.tiling.copied:
+            guard = guard.removesuffix(", other=0")  # copies leave zeros there
+            self.add(
+                f"start_copy(memory.index({stage}), weights + {step} * {words}{guard})",
+                "async_copy.commit_group()",
+            )
+        else:
+            self.add(
+                f"w{stage} = gl.load(weights + {step} * {words}{guard}, "
+                'eviction_policy="evict_first")'
+            )
         guard = self._guard("scale_mask", "scale_chunk", step)
         place = self._group_place("scale_chunk", step, 2)
         self.add(f"s{stage} = gl.load(scales + {place}{guard})")
@@ -273,19 +287,34 @@ class _Writer(Cut):
         )
 
     def _set_lead(self) -> None:
-        """Choose how many slabs of activations are loaded, and used, together."""
-        self.lead = min(self.slabs, SLAB_ROWS // self.tiling.rows)
+        """Choose how many slabs of activations are loaded, and used, together.
 
-    def _multiply(self, stage: int, start: str, stages: int) -> None:
+        They take two places in turn. A loop's rounds must all begin with the same one,
+        so an even number of turns is made in each.
+        """
+        slabs = self.stages * self.slabs
+        turns = 2 if self.steps > self.stages else 1
+        lead = min(slabs, self.tiling.ahead // self.tiling.rows)
+        while lead and slabs % (turns * lead):
+            lead -= 1
+        self.lead = lead
+
+    def _multiply(self, stage: int, start: str, stages: int, pending: int) -> None:
         """Multiply what a step loaded and add it to the accumulators.
 
         Args:
             stage: Which step from ``start`` on.
             start: Number of a step, as an expression.
             stages: Steps from ``start`` on whose activations may be loaded ahead.
+            pending: Steps whose copies may still be on their way.
         """
         tile, tiling = self.tile, self.tiling
         count = self.units * 4
+        if tiling.copied:
+            self.add(
+                f"async_copy.wait_group({pending})",
+                f"w{stage} = memory.index({stage}).load(WEIGHTS)",
+            )
         self.add(
             f"w = gl.reshape(w{stage}, {[*tile, self.units, 8, 4, 4]})",
             "w = gl.permute(w, [0, 1, 2, 4, 5, 3, 6])",
@@ -301,7 +330,7 @@ class _Writer(Cut):
         chains = 2 if alone and products > 2 else 1
         for number in range(self.slabs):
             here = stage * self.slabs + number
-            if number % (self.lead or self.slabs) == 0:
+            if here % (self.lead or self.slabs) == 0:
                 self._advance(here, start, stages)
             if not self.lead:
                 self._activations(0, number, f"({start} + {stage})")
@@ -371,15 +400,16 @@ class _Writer(Cut):
             if ahead < stages * self.slabs:
                 step = f"({start} + {ahead // self.slabs})"
                 slot = ahead // self.lead % 2
-                self._activations(slot * self.lead, ahead % self.slabs, step)
+                self._activations(
+                    slot * self.lead + ahead % self.lead, ahead % self.slabs, step
+                )
         self.add(
             'gate = gl.inline_asm_elementwise(GATE, "=r", [], dtype=gl.int32, '
             "is_pure=False, pack=1)"
         )
 
-    def _activations(self, slots: int, number: int, step: str) -> None:
+    def _activations(self, slot: int, number: int, step: str) -> None:
         """Load a slab of activations of a step."""
-        slot = slots + number % (self.lead or 1)
         tiling = self.tiling
         per_step = tiling.warps_k * tiling.splits
         guards = []

@@ -42,7 +42,14 @@ def test_problems_that_do_not_fit(changes: dict[str, int], match: str) -> None:
 
 @pytest.mark.parametrize(
     "changes",
-    [{"rows": 4}, {"rows": 12}, {"depth": 16}, {"warps_k": 64}, {"splits": 0}],
+    [
+        {"rows": 4},
+        {"rows": 12},
+        {"depth": 16},
+        {"warps_k": 64},
+        {"splits": 0},
+        {"ahead": -1},
+    ],
 )
 def test_tilings_that_there_are_not(changes: dict[str, Any]) -> None:
     with pytest.raises(OutOfRangeError, match=next(iter(changes))):
@@ -61,6 +68,15 @@ def test_shared_memory_must_do() -> None:
     large = Tiling(rows=64, row_tiles=8, warps_k=8)
     with pytest.raises(DimMismatchError, match="shared memory"):
         large.check(problem())
+
+
+def test_copies_must_fit() -> None:
+    large = problem(n=4096, k=8192, group=128)
+    cut: dict[str, Any] = {"rows": 8, "row_tiles": 4, "warps_k": 16}
+    with pytest.raises(DimMismatchError, match="262144 for stages=4"):
+        Tiling(**cut, copied=True).check(large)
+    Tiling(**cut, stages=2, copied=True).check(large)
+    Tiling(**cut).check(large)
 
 
 def test_steps_and_tiles() -> None:

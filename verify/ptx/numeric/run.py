@@ -28,6 +28,7 @@ from verify.ptx.syntax import (
     Vector,
 )
 
+from .copies import Copies
 from .floats import Bits
 from .matrix import multiply
 from .memory import Memory
@@ -152,6 +153,7 @@ class _Machine:
             if isinstance(item, Label)
         }
         self.count = 0
+        self.copies = Copies()
 
     def run(self) -> int:
         body, here = self.kernel.body, 0
@@ -193,6 +195,9 @@ class _Machine:
             return
         if kind in ("ld", "st", "atom"):
             self._access(item)
+            return
+        if kind == "cp":
+            self._copy(item)
             return
         if kind == "mma":
             self._matrix(item)
@@ -304,8 +309,7 @@ class _Machine:
             known = self.parameters[address.base.name]
             self.write(item, item.operands[0], np.full(self.threads, known, np.uint64))
             return
-        base = self.read(item, address.base)
-        places = base + np.uint64(address.offset & 0xFFFFFFFFFFFFFFFF)
+        places = self._places(item, address)
         mask = self._holds(item)
         width = int(item.parts[-1][1:]) // 8
         if space == "shared":
@@ -333,6 +337,42 @@ class _Machine:
             else:
                 stored = self.read(item, register)
                 _scatter(target, at[mask], stored[mask], width)
+
+    def _copy(self, item: Instruction) -> None:
+        """Start copies into shared memory, close their group, or wait for some."""
+        if item.opcode == "cp.async.commit_group":
+            self.copies.commit()
+            return
+        if item.opcode == "cp.async.wait_group":
+            pending = item.operands[0]
+            assert isinstance(pending, Immediate)
+            self.copies.wait(pending.value, self.shared)
+            return
+        target, source, width, *rest = item.operands
+        if (
+            item.parts[:2] != ("cp", "async")
+            or item.parts[-2:] != ("shared", "global")
+            or not isinstance(target, Address)
+            or not isinstance(source, Address)
+            or not isinstance(width, Immediate)
+        ):
+            raise UnsupportedError(item.line, f"{item.opcode} is not modelled")
+        mask, size = self._holds(item), width.value
+        places, begin = self._places(item, target), self._places(item, source)
+        given = self.read(item, rest[0] if rest else width)
+        if not (places[mask] + np.uint64(size) <= np.uint64(self.shared_size)).all():
+            raise UnsupportedError(item.line, "an access outside shared memory")
+        self.memory.check(item, begin, mask & (given == size), size)
+        at = np.arange(size, dtype=np.uint64)
+        read = mask[:, None] & (at < given[:, None])
+        data = np.zeros((self.threads, size), np.uint8)
+        data[read] = self.memory.bytes[(begin[:, None] + at)[read]]
+        places = places + self.program * np.uint64(self.shared_size)
+        self.copies.start(places[mask], data[mask])
+
+    def _places(self, item: Instruction, address: Address) -> Bits:
+        base = self.read(item, address.base)
+        return base + np.uint64(address.offset & 0xFFFFFFFFFFFFFFFF)
 
     def _atomic(
         self,

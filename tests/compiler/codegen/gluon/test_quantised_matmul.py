@@ -37,6 +37,18 @@ FAST: dict[str, tuple[Any, ...]] = {
         {"rows": 32, "warps_k": 1, "warps_n": 2, "splits": 3, "depth": 32},
         False,
     ),
+    "int4, rounds of one step": (
+        ("int4", 16, 256, 64, BF16),
+        8,
+        {"rows": 8, "depth": 64, "warps_k": 1, "stages": 1},
+        False,
+    ),
+    "int4, copied, in a loop": (
+        ("int4", 40, 1024, 128, BF16),
+        3,
+        {"rows": 8, "row_tiles": 2, "warps_k": 2, "stages": 2, "copied": True},
+        False,
+    ),
 }
 SLOW: dict[str, tuple[Any, ...]] = {
     "int4, a loop": (
@@ -92,6 +104,30 @@ SLOW: dict[str, tuple[Any, ...]] = {
         70,
         {"rows": 64, "warps_k": 2, "warps_n": 4, "stages": 2, "splits": 2},
         False,
+    ),
+    "int4, five steps": (
+        ("int4", 16, 5120, 128, BF16),
+        1,
+        {"rows": 8, "warps_k": 8},
+        False,
+    ),
+    "mxfp4, rounds of three steps": (
+        ("mxfp4", 32, 1536, 32, BF16),
+        16,
+        {"rows": 16, "warps_k": 2, "stages": 3, "ahead": 64},
+        False,
+    ),
+    "mxfp4, copied, all ahead": (
+        ("mxfp4", 32, 2048, 32, FP16),
+        16,
+        {"rows": 16, "warps_k": 4, "ahead": 128, "copied": True},
+        False,
+    ),
+    "int4 with zero points, copied, splits": (
+        ("int4", 80, 2048, 128, BF16),
+        16,
+        {"rows": 16, "row_tiles": 4, "warps_k": 4, "splits": 2, "copied": True},
+        True,
     ),
     "mxfp4, sixteen warps": (
         ("mxfp4", 64, 2048, 32, BF16),
@@ -161,6 +197,29 @@ def test_planted_faults_are_seen(found: str, replaced: str) -> None:
     tiling = Tiling(rows=8, warps_k=1, depth=64)
     wrong = simulate(weight, x, tiling, edit=fault).out.double()
     assert (wrong - exact).norm() > 0.05 * exact.norm()
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        lambda ptx: re.sub(r"cp\.async\.wait_group.*", "", ptx, count=1),
+        lambda ptx: ptx.replace("cp.async.wait_group \t0", "cp.async.wait_group \t1"),
+    ],
+    ids=["first wait", "last wait"],
+)
+def test_a_wait_that_is_missing_is_seen(fault: Any) -> None:
+    weight = random_weight("int4", 16, 512, 128)
+    x = torch.randn(8, 512).bfloat16()
+    exact = x.double() @ weight.dequantise(torch.float64).T
+    tiling = Tiling(rows=8, warps_k=1, stages=4, copied=True)
+
+    def changed(ptx: str) -> str:
+        other: str = fault(ptx)
+        assert other != ptx
+        return other
+
+    wrong = simulate(weight, x, tiling, edit=changed).out.double()
+    assert not (wrong - exact).norm() < 0.05 * exact.norm()
 
 
 def test_what_does_not_fit() -> None:
