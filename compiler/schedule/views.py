@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from compiler.ir.expression import Expression
-from compiler.ir.index import add, contiguous_strides
+from compiler.ir.index import add, contiguous_strides, index, sub
 from compiler.ir.node import (
     Alias,
     Buffer,
@@ -61,6 +61,7 @@ class _Views:
         meanings = Counter(self._meant.root(name) for name in self._outputs)
         self._shared = {root for root, count in meanings.items() if count > 1}
         self._inputs = {b.name for b in program.inputs if isinstance(b, Buffer)}
+        self._moved: dict[str, Expression] = {}
         self._changed: set[str] = set()
         self._passed_on: set[str] = set()
         for place, node in enumerate(program.nodes):
@@ -77,6 +78,8 @@ class _Views:
         }
 
     def node(self, place: int, node: Node) -> Node:
+        if isinstance(node, Alias) and node.base in self._moved:
+            return self._follow(node)
         if not isinstance(node, Map) or node.value.op != "load":
             return node
         reason = self._why_not(place, node)
@@ -89,12 +92,28 @@ class _Views:
             return node
         name, base = node.buffer.name, str(node.value.data)
         alias = Alias(found, base)
+        escapes = self._escapes(name)
         self.buffers[name] = self.decided[name] = found
+        self._moved[name] = sub(found.offset or index(0), node.buffer.offset or 0)
         self._storages.join(name, base)
-        if name in self._outputs:
+        if escapes:
             self._leaves[self._storages.root(name)] = self._meant.root(name)
         self.notes.append(f"{name} shows {base}: no data moves")
         return alias
+
+    def _follow(self, node: Alias) -> Alias:
+        """Return a view of an array that begins elsewhere in its new storage."""
+        name, shift = node.buffer.name, self._moved[node.base]
+        offset = add(node.buffer.offset or 0, shift)
+        found = replace(node.buffer, offset=offset)
+        self.buffers[name] = self.decided[name] = found
+        self._moved[name] = shift
+        return replace(node, buffer=found)
+
+    def _escapes(self, name: str) -> bool:
+        """Return whether the caller gets an array, or a declared view of it."""
+        root = self._storages.root(name)
+        return any(self._storages.root(o) == root for o in self._outputs)
 
     def _why_not(self, place: int, node: Map) -> str | None:
         name, base = node.buffer.name, str(node.value.data)
@@ -102,14 +121,15 @@ class _Views:
             return "its type differs"
         root = self._storages.root(base)
         meant = self._meant.root(name)
-        leaves = name in self._outputs or meant in self._shared
+        escapes = self._escapes(name)
+        leaves = escapes or meant in self._shared
         if leaves and self._is_shown(root, meant):
             return f"{base} leaves the graph too, and they must not share memory"
         if name in self._changed or name in self._passed_on:
             return "it may be changed or passed on by a call"
         if root in self._changed:
             last = self._last.get(name, place)
-            if name in self._outputs:
+            if escapes:
                 last = self._end
             if self._readers.changed(base, place, last):
                 return f"{base} changes while it is read"

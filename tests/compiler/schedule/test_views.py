@@ -183,3 +183,35 @@ def test_views_of_a_copy_share_the_copy_s_memory(copies: int) -> None:
     first, second, third, fourth = map(storage, results)
     assert first == second and third == fourth
     assert len({first, third, storage(x)}) == copies + 1
+
+
+def test_a_declared_view_of_a_copy_is_not_the_caller_s_memory() -> None:
+    whole = torch.arange(20.0)
+    x = whole[5:17].view(1, 3, 4)
+    turned = torch.compile(lambda x: x.clone().expand(2, 3, 4), backend="tilewright")
+    result = turned(x)
+    assert storage(result) != storage(x)
+    torch.testing.assert_close(result, x.expand(2, 3, 4))
+
+
+def test_a_declared_view_follows_what_it_shows() -> None:
+    """The copy shows an input from an offset on; so does a view of the copy."""
+    copy = loaded(dense("v", 4, 3), "x", A, add(B, 2))
+    strided = loaded(array("v", 4, 3, strides=(6, 1)), "x", A, add(B, 2))
+    view = Alias(array("w", 2, 4, 3, strides=(0, 6, 1)), "v")
+    first, second, _ = result(strided, view, call("w")).nodes
+    assert isinstance(first, Alias) and isinstance(second, Alias)
+    assert first.buffer.offset is index(2) and second.buffer.offset is index(2)
+    # for the caller it is a copy
+    kept, same = result(strided, view, outputs=("w",)).nodes
+    assert isinstance(kept, Map) and isinstance(same, Alias)
+    assert same.buffer.offset is None
+    assert isinstance(result(copy, view, call("w")).nodes[0], Map)
+
+
+def test_a_call_reads_a_view_of_a_dropped_copy() -> None:
+    x = torch.randn(40)[5:14].view(1, 3, 3)
+    turned = torch.compile(
+        lambda x: torch.linalg.det(x.clone().expand(2, 3, 3)), backend="tilewright"
+    )
+    torch.testing.assert_close(turned(x), torch.linalg.det(x).expand(2))
