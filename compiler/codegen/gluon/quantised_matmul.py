@@ -145,7 +145,7 @@ class _Writer(Cut):
             self.add(f"for base in range(0, {self.steps - stages}, {stages}):")
             kept, self.lines = self.lines, []
             for stage in range(stages):
-                self._multiply(stage, "base", stages + 1, stages - 1)
+                self._multiply(stage, "base", 2 * stages, stages - 1)
                 self._load(stage, f"(base + {stage + stages})")
             self.lines = kept + ["    " + line for line in self.lines]
         for stage in range(stages):

@@ -117,6 +117,18 @@ SLOW: dict[str, tuple[Any, ...]] = {
         {"rows": 16, "warps_k": 2, "stages": 3, "ahead": 64},
         False,
     ),
+    "int4, activations of two steps ahead, in a loop": (
+        ("int4", 16, 4096, 128, BF16),
+        1,
+        {"rows": 8, "warps_k": 4, "ahead": 64},
+        False,
+    ),
+    "mxfp4, activations of a round ahead, in a loop": (
+        ("mxfp4", 16, 2048, 32, BF16),
+        16,
+        {"rows": 16, "warps_k": 2, "ahead": 128, "copied": True},
+        False,
+    ),
     "mxfp4, copied, all ahead": (
         ("mxfp4", 32, 2048, 32, FP16),
         16,
