@@ -49,7 +49,8 @@ def _splits(
     line = access.line()
     rest = [bit for bit in order if bit not in line]
     widest = access.aligned.bit_length() - 1
-    for vector in range(min(widest, len(line)), max(-1, widest - 3), -1):
+    most = min(widest, len(line))
+    for vector in range(most, max(-1, min(widest - 3, most - 1)), -1):
         left = line[vector:]
         for along in range(min(lane_bits, len(left)), -1, -1):
             inside, beyond = left[:along], left[along:]

@@ -4,12 +4,18 @@ from compiler.assign.access import Access
 from compiler.assign.anchors import coalesced
 
 
-@pytest.mark.parametrize("shape", [(64, 64), (4, 256), (1, 8), (2, 2, 2), (512,)])
-def test_candidates_hold_every_element_and_are_sorted(shape: tuple[int, ...]) -> None:
+@pytest.mark.parametrize("element_bits", [8, 16, 32])
+@pytest.mark.parametrize(
+    "shape", [(64, 64), (4, 256), (1, 8), (2, 2, 2), (512,), (1,), (1, 1), (2,)]
+)
+def test_candidates_hold_every_element_and_are_sorted(
+    shape: tuple[int, ...], element_bits: int
+) -> None:
     bits = sum(size.bit_length() - 1 for size in shape)
     last = shape[-1].bit_length() - 1
     steps = [1 << (bit + last) % max(bits, 1) for bit in range(bits)]
-    access = Access(shape, 32, tuple(steps), len(shape) - 1, 4)
+    aligned = 128 // element_bits
+    access = Access(shape, element_bits, tuple(steps), len(shape) - 1, aligned)
     found = coalesced(access, 2, 5)
     assert found
     for layout in found:
