@@ -164,6 +164,82 @@ def manifolds(report: dict[str, Any]) -> list[str]:
     ]
 
 
+def assigned_kernels(report: dict[str, Any]) -> list[str]:
+    """Return one line a kernel: time over Triton's at each size."""
+    kernels = list(dict.fromkeys(row["kernel"] for row in report["rows"]))
+    means = report["summary"]["by_kernel"]
+    rows = []
+    for kernel in kernels:
+        found = [row for row in report["rows"] if row["kernel"] == kernel]
+        ratios = ", ".join(f"{row['ratio']:.2f}" for row in found)
+        right = sum(row["right"] for row in found)
+        name = kernel.replace("_", " ")
+        rows.append([name, f"{right} of {len(found)}", ratios, f"{means[kernel]:.2f}"])
+    heads = ["kernel", "right", "time over Triton's, four sizes", "mean"]
+    return [
+        *grid(heads, rows),
+        "",
+        f"Geometric mean {report['summary']['geometric_mean']:.2f}. "
+        f"{report['device']}, torch {report['torch']}, triton {report['triton']}, "
+        f"commit {report['commit'][:7]}.",
+    ]
+
+
+def fused_layouts(report: dict[str, Any]) -> list[str]:
+    """Return one line a function: microseconds by each way's layouts."""
+    ways = ("inductor", "triton", "assigned")
+    rows = [
+        [row["case"], *(f"{row['ways'][way]['seconds'] * 1e6:.1f}" for way in ways)]
+        for row in report["cases"]
+    ]
+    summary, versions = report["summary"], report["versions"]
+    return [
+        *grid(["time [us]", "Inductor", "Triton's layouts", "assigned"], rows),
+        "",
+        f"{summary['right']} of {summary['cases']} right. {report['machine']}, torch "
+        f"{versions['torch']}, triton {versions['triton']}, "
+        f"commit {report['commit'][:7]}.",
+    ]
+
+
+def mixed_precision(report: dict[str, Any]) -> list[str]:
+    """Return one line a problem: times, and the two bars' ratios."""
+    rows = [
+        [
+            row["format"],
+            f"{row['k']} x {row['n']}",
+            str(row["m"]),
+            f"{min(row['us']['ours'], row['us']['ours, dependent']):.1f}",
+            f"{row['of_read']:.2f}",
+            f"{row['times_faster']:.1f}",
+        ]
+        for row in report["rows"]
+    ]
+    versions = report["versions"]
+    heads = ["weights", "k x n", "rows", "time [us]", "of a read's speed"]
+    return [
+        *grid([*heads, "times PyTorch's best"], rows),
+        "",
+        f"{report['gpu']}, torch {versions['torch']}, triton {versions['triton']}, "
+        f"commit {report['commit'][:7]}.",
+    ]
+
+
+def operand_pairs(report: dict[str, Any]) -> list[str]:
+    """Return one line a way: how many of the products are right."""
+    rows = [
+        [way, f"{found['right']} of {found['cases']}", f"{found['rate']:.0%}"]
+        for way, found in report["ways"].items()
+    ]
+    versions = report["versions"]
+    return [
+        *grid(["way", "right", "share"], rows),
+        "",
+        f"{report['gpu']}, torch {versions['torch']}, triton {versions['triton']}, "
+        f"commit {report['commit'][:7]}.",
+    ]
+
+
 def static_conversions(report: dict[str, Any]) -> list[str]:
     """Return one line a conversion: cycles and barriers, ours and Triton's."""
     rows = [
@@ -248,6 +324,14 @@ SECTIONS: dict[str, tuple[str, str, Callable[[dict[str, Any]], list[str]]]] = {
         "static_conversions.json",
         static_conversions,
     ),
+    "fused layouts": ("docs/backend.md", "fused_layouts_gpu.json", fused_layouts),
+    "assigned kernels": ("docs/assign.md", "assign_gpu.json", assigned_kernels),
+    "mixed precision": (
+        "docs/mixed_precision.md",
+        "mixed_precision_gpu.json",
+        mixed_precision,
+    ),
+    "operand pairs": ("docs/mixed_precision.md", "mixed_pairs_gpu.json", operand_pairs),
     "conversions": ("docs/conversions.md", "conversions_gpu.json", conversions),
 }
 """Marker -> page, result file, and what makes the table of it."""
