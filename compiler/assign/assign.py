@@ -55,8 +55,13 @@ def assign(
     """
     threads = Threads(warps.bit_length() - 1, device(target))
     problem = _Problem(graph, threads, most_layouts)
+    products = [at for at, one in enumerate(problem.steps) if isinstance(one, TileDot)]
     found = minimise(
-        problem.single, problem.pairs, problem.refine, most_cells=most_cells
+        problem.single,
+        problem.pairs,
+        problem.refine,
+        most_cells=most_cells,
+        decisive=products,
     )
     chosen = {
         step: problem.choices[at][found.choices[at]]

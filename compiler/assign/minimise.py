@@ -3,7 +3,8 @@
 Exact by elimination: a variable with few neighbours is replaced by a table that says,
 for each choice of its neighbours, what it costs at best. Tables that would grow beyond
 a limit are not made; then each variable in turn takes what is best for its neighbours
-as they are, until nothing gets cheaper, from several starts.
+as they are, until nothing gets cheaper, from several starts: one for each choice of
+those variables on which the most depends.
 
 Costs of pairs may be lower bounds at first. A solution that rests on bounds is solved
 again with the true costs of the pairs it uses; one that rests on true costs alone is
@@ -42,6 +43,7 @@ def minimise(
     refine: Callable[[int, int, int, int], bool] | None = None,
     *,
     most_cells: int = MOST_CELLS,
+    decisive: Sequence[int] = (),
 ) -> Solution:
     """Return the cheapest choices.
 
@@ -52,6 +54,7 @@ def minimise(
         refine: Puts the true costs into the tables for a pair of variables and their
             choices; returns whether anything changed. None: the tables are true.
         most_cells: Limit of a table; 0 asks for the greedy way.
+        decisive: Variables of which the greedy way begins with each choice.
 
     Example:
         >>> a, b = np.array([0.0, 1.0]), np.array([0.0, 5.0])
@@ -63,7 +66,7 @@ def minimise(
     for _ in range(ROUNDS):
         best = _eliminate(single, pairs, most_cells)
         exact = exact and best is not None
-        found = _descend(single, pairs) if best is None else best
+        found = _descend(single, pairs, decisive) if best is None else best
         changed = False
         if refine is not None:
             for first, second in pairs:
@@ -157,23 +160,28 @@ def _spread(table: Table, names: Sequence[int], scope: Sequence[int]) -> Table:
 
 
 def _descend(
-    single: Sequence[Table], pairs: Mapping[tuple[int, int], Table]
+    single: Sequence[Table],
+    pairs: Mapping[tuple[int, int], Table],
+    decisive: Sequence[int],
 ) -> list[int]:
     around: list[list[tuple[int, Table]]] = [[] for _ in single]
     for (first, second), table in pairs.items():
         around[first].append((second, table))
         around[second].append((first, table.T))
-    best: list[int] = []
-    best_cost = float("inf")
-    orders = (range(len(single)), range(len(single) - 1, -1, -1))
-    for order in orders:
-        fixed: dict[int, int] = {}
-        for at in order:
-            costs = single[at].copy()
-            for other, table in around[at]:
-                costs += table[:, fixed[other]] if other in fixed else table.min(axis=1)
-            fixed[at] = int(costs.argmin())
-        choices = [fixed[at] for at in range(len(single))]
+    count = len(single)
+    starts: list[tuple[Sequence[int], dict[int, int]]] = [
+        (range(count), {}),
+        (range(count - 1, -1, -1), {}),
+    ]
+    for at in decisive:
+        order = [at]
+        for here in order:
+            near = dict.fromkeys(other for other, _ in around[here])
+            order += [other for other in near if other not in order]
+        order += [other for other in range(count) if other not in order]
+        starts += [(order, {at: choice}) for choice in range(len(single[at]))]
+
+    def settle(choices: list[int], order: Sequence[int]) -> None:
         moved = True
         while moved:
             moved = False
@@ -184,6 +192,22 @@ def _descend(
                 new = int(costs.argmin())
                 if costs[new] < costs[choices[at]] - 1e-9:
                     choices[at], moved = new, True
+
+    best: list[int] = []
+    best_cost = float("inf")
+    for order, given in starts:
+        fixed = dict(given)
+        for at in order:
+            if at in fixed:
+                continue
+            costs = single[at].copy()
+            for other, table in around[at]:
+                costs += table[:, fixed[other]] if other in fixed else table.min(axis=1)
+            fixed[at] = int(costs.argmin())
+        choices = [fixed[at] for at in range(count)]
+        settle(choices, [at for at in order if at not in given])
+        if given:  # it may move once the others are where it wants them
+            settle(choices, order)
         cost = total(single, pairs, choices)
         if cost < best_cost:
             best, best_cost = choices, cost
