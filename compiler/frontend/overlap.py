@@ -114,10 +114,17 @@ def written_overlap(graph: fx.GraphModule) -> bool:
         graph: ATen operators, with fake tensors in ``meta["val"]``.
     """
     return any(
-        overlaps_itself(node.meta.get("val"))
+        overlaps_itself(value)
         for target in _PARTS_WRITTEN
         for node in graph.graph.find_nodes(op="call_function", target=target)
+        for value in (node.meta.get("val"), _changed(node))
     )
+
+
+def _changed(node: fx.Node) -> Any:
+    """Return what an operator copies before it writes a part of it, as a fake tensor."""
+    first = node.args[0] if node.args else None
+    return first.meta.get("val") if isinstance(first, fx.Node) else None
 
 
 def _may_meet(one: Any, other: Any) -> bool:

@@ -126,3 +126,16 @@ def test_parts_written_into_copies_that_overlap_themselves(
         for ours, theirs in zip(compiled(x), function(x), strict=True):
             assert ours.stride() == theirs.stride()
             assert torch.equal(ours, theirs)
+
+
+def test_a_part_of_an_overlapping_argument_beside_its_alias_is_not_lost() -> None:
+    """Functionalisation cannot write it; the program fails as with ``aot_eager``."""
+
+    def function(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        found = y + 0
+        x.diagonal().zero_()
+        return found
+
+    x = torch.tensor([4]).as_strided((2, 1), (0, 1))
+    with pytest.raises(RuntimeError, match="single memory location"):
+        torch.compile(function, backend="tilewright")(x, x.as_strided((1,), (1,)))
