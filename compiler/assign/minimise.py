@@ -174,12 +174,12 @@ def _descend(
         (range(count - 1, -1, -1), {}),
     ]
     for at in decisive:
-        order = [at]
-        for here in order:
+        nearest = [at]
+        for here in nearest:
             near = dict.fromkeys(other for other, _ in around[here])
-            order += [other for other in near if other not in order]
-        order += [other for other in range(count) if other not in order]
-        starts += [(order, {at: choice}) for choice in range(len(single[at]))]
+            nearest += [other for other in near if other not in nearest]
+        nearest += [other for other in range(count) if other not in nearest]
+        starts += [(nearest, {at: choice}) for choice in range(len(single[at]))]
 
     def settle(choices: list[int], order: Sequence[int]) -> None:
         moved = True

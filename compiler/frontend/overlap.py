@@ -122,7 +122,7 @@ def written_overlap(graph: fx.GraphModule) -> bool:
 
 
 def _changed(node: fx.Node) -> Any:
-    """Return what an operator copies before it writes a part of it, as a fake tensor."""
+    """Return what an operator copies before it writes a part, as a fake tensor."""
     first = node.args[0] if node.args else None
     return first.meta.get("val") if isinstance(first, fx.Node) else None
 
