@@ -14,7 +14,7 @@ from compiler.ir.node import (
     Scatter,
 )
 
-from .arrays import mutated, reads, referring, values_of, with_values
+from .arrays import Storages, mutated, reads, referring, values_of, with_values
 
 
 def without_twins(program: Program, notes: list[str]) -> Program:
@@ -35,6 +35,7 @@ def without_twins(program: Program, notes: list[str]) -> Program:
         if isinstance(node, Extern):
             for bases in node.aliases.values():
                 own.update(bases)
+    own, changed = _with_views(program, own), _with_views(program, changed)
     first: dict[Hashable, Map | Reduce] = {}
     renamed: dict[str, str] = {}
     out: list[Node] = []
@@ -55,6 +56,13 @@ def without_twins(program: Program, notes: list[str]) -> Program:
                 continue
         out.append(node)
     return replace(program, nodes=tuple(out))
+
+
+def _with_views(program: Program, names: set[str]) -> set[str]:
+    """Return arrays, and all that share memory with them by declared views."""
+    storages = Storages(program)
+    roots = set(map(storages.root, names))
+    return names | {n for n in program.buffers() if storages.root(n) in roots}
 
 
 def _key(node: Map | Reduce) -> Hashable:

@@ -66,13 +66,13 @@ class _Views:
         self._passed_on: set[str] = set()
         for place, node in enumerate(program.nodes):
             for name in reads(node):
-                self._last[name] = place
+                self._last[self._storages.root(name)] = place
             self._changed.update(self._storages.root(n) for n in mutated(node))
             if isinstance(node, Scatter):
                 self._changed.add(node.buffer.name)
             if isinstance(node, Extern):
                 for bases in node.aliases.values():
-                    self._passed_on.update(bases)
+                    self._passed_on.update(map(self._storages.root, bases))
         self._producers = {
             b.name: node for node in program.nodes for b in written(node)
         }
@@ -125,10 +125,11 @@ class _Views:
         leaves = escapes or meant in self._shared
         if leaves and self._is_shown(root, meant):
             return f"{base} leaves the graph too, and they must not share memory"
-        if name in self._changed or name in self._passed_on:
+        whole = self._storages.root(name)
+        if whole in self._changed or whole in self._passed_on:
             return "it may be changed or passed on by a call"
         if root in self._changed:
-            last = self._last.get(name, place)
+            last = self._last.get(self._storages.root(name), place)
             if escapes:
                 last = self._end
             if self._readers.changed(base, place, last):

@@ -1,5 +1,7 @@
 """Equal arrays are computed once."""
 
+import torch
+
 from compiler.ir.index import digit, index
 from compiler.ir.node import (
     Alias,
@@ -78,3 +80,28 @@ def test_other_types_and_extents_differ() -> None:
         Buffer("b", TYPE, (index(5),), "cpu"), (Axis(A, index(5)),), exp("b").value
     )
     assert len(left(exp("a"), wide, exp("z", "b"))) == 3
+
+
+def test_what_a_declared_view_shows_the_caller_has_memory_of_its_own() -> None:
+    def function(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        y = x.exp()
+        return y.view(-1).view(3, 9), y.clone().as_strided((3, 2), (9, 3)), y[0]
+
+    x = torch.randn(3, 9)
+    found = torch.compile(function, backend="tilewright")(x)
+    for value, wanted in zip(found, function(x), strict=True):
+        torch.testing.assert_close(value, wanted)
+    first, second, third = (one.untyped_storage().data_ptr() for one in found)
+    assert first == third != second
+
+
+def test_a_copy_of_an_argument_is_not_the_argument() -> None:
+    x = torch.randn(60).as_strided((3, 3, 3), (9, 3, 1), 7)
+    turned = torch.compile(
+        lambda x: (x.view_as(x), x.clone().as_strided((3, 3, 2), (9, 3, 1))),
+        backend="tilewright",
+    )
+    view, copy = turned(x)
+    torch.testing.assert_close(copy, x.clone().as_strided((3, 3, 2), (9, 3, 1)))
+    assert view.untyped_storage().data_ptr() == x.untyped_storage().data_ptr()
+    assert copy.untyped_storage().data_ptr() != x.untyped_storage().data_ptr()
