@@ -233,6 +233,9 @@ class _Lowering:
             elif target is aten.as_strided_scatter.default:
                 result = self.storage.scattered(node, *args, **kwargs)
             elif target in families.VIEWS:
+                root, _ = self.storage.root(node)
+                if target is aten.view.dtype and _leaves(node) and _leaves(root, node):
+                    raise NotLowered("the caller gets memory as two types")
                 result = _view(builder, function, args, kwargs)
                 self.storage.shared(node, result, emitted)
             else:
@@ -362,6 +365,15 @@ _DROPPED = frozenset(
     )
     if hasattr(aten, name)
 )
+
+
+def _leaves(node: fx.Node, but: fx.Node | None = None) -> bool:
+    """Return whether an array, or a view of it, is a result; ``but`` is left out."""
+    return any(
+        user.op == "output" or (user.target in families.VIEWS and _leaves(user, but))
+        for user in node.users
+        if user is not but
+    )
 
 
 def _view(builder: Builder, function: Any, args: Any, kwargs: Any) -> Any:

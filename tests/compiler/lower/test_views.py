@@ -118,3 +118,18 @@ def test_results_that_share_memory_have_eager_modes_strides(
 
 def test_flip_of_repeat_interleave(agree: Callable[..., Any]) -> None:
     agree(lambda x: x.flatten().repeat_interleave(3).flip(0), torch.randn(4, 3))
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (2, 0)])
+def test_a_view_as_another_type_shares_the_caller_s_memory(
+    shape: tuple[int, ...],
+) -> None:
+    def function(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        y = x.sum(1)
+        return y.view(torch.float64)[1:], y, y.view(torch.float64).add(1)
+
+    x = torch.ones(shape, dtype=torch.int64)
+    view, whole, other = torch.compile(function, backend="tilewright")(x)
+    for value, wanted in zip((view, whole, other), function(x), strict=True):
+        assert torch.equal(value, wanted)
+    assert view.untyped_storage().data_ptr() == whole.untyped_storage().data_ptr()
