@@ -228,12 +228,17 @@ def mixed_precision(report: dict[str, Any]) -> list[str]:
 def operand_pairs(report: dict[str, Any]) -> list[str]:
     """Return one line a way: how many of the products are right."""
     rows = [
-        [way, f"{found['right']} of {found['cases']}", f"{found['rate']:.0%}"]
+        [
+            way,
+            f"{report['compiled'][way]} of {report['kernels'][way]}",
+            f"{found['right']} of {found['cases']}",
+            f"{found['rate']:.0%}",
+        ]
         for way, found in report["ways"].items()
     ]
     versions = report["versions"]
     return [
-        *grid(["way", "right", "share"], rows),
+        *grid(["way", "kernels that compile", "products right", "share"], rows),
         "",
         f"{report['gpu']}, torch {versions['torch']}, triton {versions['triton']}, "
         f"commit {report['commit'][:7]}.",
