@@ -260,7 +260,7 @@ def _scattered(
 
     def value(i: Indices) -> Expression:
         if isinstance(source, Array):
-            return source.at(i)
+            return cast(source.at(i), x.dtype)
         return cast(value_at(source, i, x.dtype), x.dtype)
 
     return b.scatter(x, at.shape, place, value, mode)
@@ -280,7 +280,14 @@ def _scatter_reducing(
 
 @lowering(aten.scatter_add.default)
 def _scatter_add(b: Builder, x: Array, dim: int, at: Array, source: Array) -> Array:
-    return _scattered(b, x, dim, at, source, "add")
+    if x.dtype not in ("bfloat16", "float16"):
+        return _scattered(b, x, dim, at, source, "add")
+    # as in eager mode: sums of many such numbers would lose the last ones
+    wide = b.map(
+        x.shape, "float32", lambda i: cast(x.at(i), "float32"), device=x.device
+    )
+    total = _scattered(b, wide, dim, at, source, "add")
+    return b.result_map(lambda i: cast(total.at(i), x.dtype))
 
 
 @lowering(aten.scatter_reduce.two)

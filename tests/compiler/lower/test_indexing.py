@@ -134,3 +134,14 @@ def test_a_clone_after_an_addition_in_place_is_a_copy(
     (copy,) = run_program(program, [x, rows, y])
     assert isinstance(copy, torch.Tensor)
     assert copy.data_ptr() != x.data_ptr()
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_narrow_numbers_are_scattered_into_sums_of_float32(dtype: torch.dtype) -> None:
+    x = torch.ones(3, dtype=dtype)
+    added = torch.ones(5000, dtype=dtype)
+    at = torch.arange(5000) % 2
+    total = torch.compile(
+        lambda x, at, added: x.scatter_add(0, at, added), backend="tilewright"
+    )(x, at, added)
+    assert total.tolist() == torch.tensor([2501.0, 2501.0, 1.0]).to(dtype).tolist()
