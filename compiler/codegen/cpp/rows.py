@@ -83,7 +83,10 @@ def print_rows(writer: Writer) -> None:
 
 
 def grouped(stages: Sequence[PlainStage]) -> list[list[PlainStage]]:
-    """Return stages in order, neighbouring inner stores together."""
+    """Return stages in order, neighbouring inner stores together.
+
+    Scans and the stores after them go together: a scan reads another's running values.
+    """
     groups: list[list[PlainStage]] = []
     for stage in stages:
         before = groups[-1][-1] if groups else None
@@ -91,8 +94,12 @@ def grouped(stages: Sequence[PlainStage]) -> list[list[PlainStage]]:
             scanning = bool(groups) and isinstance(groups[-1][0], Prefix)
             stores = isinstance(before, FlatStore) and before.inner
             together = scanning or stores
+        elif isinstance(stage, Prefix) and groups and isinstance(groups[-1][0], Prefix):
+            stored = {s.buffer for s in groups[-1] if isinstance(s, FlatStore)}
+            reads = {str(load.data) for load in loads(*stage_roots(stage))}
+            together = not reads & stored
         else:
-            together = isinstance(stage, Prefix) and isinstance(before, Prefix)
+            together = False
         if together:
             groups[-1].append(stage)
         else:

@@ -62,3 +62,17 @@ def test_scans_are_those_of_the_evaluator(
 def test_sums_run_in_double_precision() -> None:
     assert start_of("sum", "float32") == [("f64", "0")]
     assert start_of("sum", "int64") == [("i64", "(i64)0")]
+
+
+@pytest.mark.parametrize("shape", [(3, 3, 3), (40, 70)])
+@pytest.mark.parametrize("dim", [0, -1])
+def test_a_scan_reads_one_that_is_stored(shape: tuple[int, ...], dim: int) -> None:
+    def function(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        first = torch.cumsum(x, dim)
+        return first, torch.cumsum(first + x, dim), torch.cumsum(first.flip(dim), dim)
+
+    x = torch.randint(-3, 4, shape).float()
+    options = {"fallback": False}
+    found = torch.compile(function, backend="tilewright", options=options)(x)
+    for value, wanted in zip(found, function(x), strict=True):
+        assert torch.equal(value, wanted)
