@@ -334,6 +334,7 @@ def fake_parts_by(
         return correct(args, plain(*args, **kwargs))
 
     decomposition_table[target] = run
+    _core_table.cache_clear()
     FakeTensorMode.cache_clear()
 
 
