@@ -2,10 +2,12 @@
 
 import itertools
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
 
+from algebra.errors import UnsupportedLayoutError
 from algebra.verdict import Proved
 from benchmarks.fake_triton import loadable
 from benchmarks.product_epilogue_cases import (
@@ -16,8 +18,10 @@ from benchmarks.product_epilogue_cases import (
     tiled,
 )
 from compiler.assign import assign, simulate
+from compiler.codegen.gluon import fused_kernel
 from compiler.codegen.gluon.fused_kernel import print_assigned
 from compiler.codegen.gluon.fused_tiles import fused_tiles
+from compiler.codegen.gluon.tile_kernel import tile_kernel
 from compiler.codegen.triton import print_kernel
 from compiler.codegen.triton.plan import plan
 from compiler.codegen.triton.printer import Printed
@@ -124,7 +128,28 @@ def test_programs_that_share_tiles_have_one_each() -> None:
 
 
 @pytest.mark.slow
-def test_tiles_are_narrower_where_a_conversion_would_not_fit() -> None:
+def test_wide_tiles_are_products_of_wgmma() -> None:
+    """The search for layouts does not stop at mma, whose factors fill the registers."""
+    case = Case("wide", (256, 512, 64), "residual")
+    ours = printed(case, Tiling(128, 256, 64, 8, 3))
+    assert constant_value(ours.grid) == 4 and ours.num_warps == 8
+    compiled = loadable(TritonKernel(ours).compile(arch=90))
+    assert "wgmma" in compiled.asm["ptx"] and "mma.sync" not in compiled.asm["ptx"]
+
+
+@pytest.mark.slow
+def test_tiles_are_narrower_where_one_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tried: list[int] = []
+
+    def refusing(*given: Any, **more: Any) -> Any:
+        tried.append(len(tried))
+        if tried == [0]:
+            raise UnsupportedLayoutError("planted: a conversion would not fit")
+        return tile_kernel(*given, **more)
+
+    monkeypatch.setattr(fused_kernel, "tile_kernel", refusing)
     case = Case("wide", (256, 512, 64), "residual")
     ours = printed(case, Tiling(128, 256, 64, 8, 3))
     assert constant_value(ours.grid) == 2 * 4 and ours.num_warps == 4
