@@ -72,7 +72,7 @@ def test_a_scan_reads_one_that_is_stored(shape: tuple[int, ...], dim: int) -> No
         return first, torch.cumsum(first + x, dim), torch.cumsum(first.flip(dim), dim)
 
     x = torch.randint(-3, 4, shape).float()
-    options = {"fallback": False}
+    options: dict[str, Any] = {"fallback": False}
     found = torch.compile(function, backend="tilewright", options=options)(x)
     for value, wanted in zip(found, function(x), strict=True):
         assert torch.equal(value, wanted)
