@@ -7,15 +7,13 @@ from algebra.gauss import Echelon
 from algebra.layout import LinearLayout
 from compiler.convert import Plan, plan
 from compiler.cost import device
-from compiler.cost.device import Constant
+from compiler.cost.device import STATIC_BYTES, Constant
 
 from .laws import compact, renaming
 
 LEAST_SHUFFLE = 1.0
 ONCE = Constant(4.0, "assumed")
 """What a conversion computes from the thread alone, and waits, besides [cycles]."""
-DECLARED_BYTES = 48 * 1024
-"""Shared memory that a block of PTX may declare: more cannot be emitted [bytes]."""
 TOO_LARGE = 1e6
 """What a conversion that needs more is taken to cost, so that others go first."""
 
@@ -35,7 +33,7 @@ def conversion_cost(
     if is_free(src, dst):
         return 0.0
     found = planned(src, dst, element_bits, target)
-    extra = TOO_LARGE if found.shared_bytes > DECLARED_BYTES else 0.0
+    extra = TOO_LARGE if found.shared_bytes > STATIC_BYTES else 0.0
     return found.cost + ONCE.cycles + extra
 
 

@@ -13,6 +13,9 @@ from dataclasses import dataclass
 from algebra.errors import UnsupportedLayoutError
 
 KIB = 1024
+STATIC_BYTES = 48 * KIB
+"""Shared memory that a block of PTX may declare, and that a kernel has without asking
+for more [bytes]."""
 
 
 @dataclass(frozen=True, slots=True)

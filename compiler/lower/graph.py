@@ -233,9 +233,10 @@ class _Lowering:
             elif target is aten.as_strided_scatter.default:
                 result = self.storage.scattered(node, *args, **kwargs)
             elif target in families.VIEWS:
-                root, _ = self.storage.root(node)
-                if target is aten.view.dtype and _leaves(node) and _leaves(root, node):
-                    raise NotLowered("the caller gets memory as two types")
+                if target is aten.view.dtype and _leaves(node):
+                    root, _ = self.storage.root(node)
+                    if _leaves(root, node):
+                        raise NotLowered("the caller gets memory as two types")
                 result = _view(builder, function, args, kwargs)
                 self.storage.shared(node, result, emitted)
             else:

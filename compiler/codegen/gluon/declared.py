@@ -7,10 +7,10 @@ limit is raised, which Triton does for kernels that allocate more than that them
 a kernel whose sum is more must allocate so much.
 """
 
+from compiler.cost.device import STATIC_BYTES as STATIC_BYTES
+
 ALIGNMENT = 1024
 """Of Triton's own memory [bytes]."""
-STATIC_BYTES = 48 * 1024
-"""That a block of PTX may declare, and that a kernel has without asking [bytes]."""
 MOST_BYTES = 227 * 1024
 """That a kernel has when its limit is raised, on compute capability 9.0 [bytes]."""
 

@@ -5,7 +5,6 @@ import pytest
 
 from algebra import LinearLayout
 from compiler.assign.conversion_cost import (
-    DECLARED_BYTES,
     ONCE,
     TOO_LARGE,
     conversion_cost,
@@ -14,6 +13,7 @@ from compiler.assign.conversion_cost import (
     planned,
 )
 from compiler.assign.laws import layout_of
+from compiler.cost.device import STATIC_BYTES
 
 Draw = Callable[[tuple[int, ...], random.Random], LinearLayout]
 
@@ -49,5 +49,5 @@ def test_more_memory_than_can_be_declared_goes_last(element_bits: int) -> None:
     columns = layout_of([128, 128], bits[7:], bits[:5], bits[5:7])
     found = planned(rows, columns, element_bits, "sm_90")
     cost = conversion_cost(rows, columns, element_bits, "sm_90")
-    assert (cost >= TOO_LARGE) is (found.shared_bytes > DECLARED_BYTES)
+    assert (cost >= TOO_LARGE) is (found.shared_bytes > STATIC_BYTES)
     assert (cost >= TOO_LARGE) is (element_bits == 32)
