@@ -58,27 +58,32 @@ def fusing(report: dict[str, Any]) -> list[str]:
     ]
 
 
+def ways_of_models(
+    what: str, found: list[dict[str, Any]], *, memory: bool = False
+) -> list[str]:
+    """Return a table of each way to run each model; memory is with CUDA graphs."""
+    ways = ("eager", "inductor", "tilewright", "inductor_graphs", "tilewright_graphs")
+    heads = [what, "eager", "Inductor", "tilewright"]
+    heads += ["Inductor, CUDA graphs", "tilewright, CUDA graphs"]
+    rows = [[row["name"], *(f"{row[f'{w}_ms']:.2f}" for w in ways)] for row in found]
+    if memory:
+        heads += ["Inductor's memory [GiB]", "tilewright's [GiB]"]
+        for cells, row in zip(rows, found, strict=True):
+            cells += [f"{row[f'{w}_peak_mb'] / 1024:.2f}" for w in ways[3:]]
+    heads += ["Inductor compiles [s]", "tilewright compiles [s]"]
+    for cells, row in zip(rows, found, strict=True):
+        cells += [f"{row[f'{w}_compile_s']:.1f}" for w in ways[1:3]]
+    return grid(heads, rows)
+
+
 def models(report: dict[str, Any]) -> list[str]:
     """Return one line a model: milliseconds of each way to run it."""
-    ways = ("eager", "inductor", "tilewright", "inductor_graphs", "tilewright_graphs")
-    rows = [
-        [
-            row["name"],
-            *(f"{row[f'{way}_ms']:.2f}" for way in ways),
-            f"{row['inductor_compile_s']:.1f}",
-            f"{row['tilewright_compile_s']:.1f}",
-        ]
-        for row in report["models"]
-    ]
-    heads = ["inference [ms]", "eager", "Inductor", "tilewright"]
-    heads += ["Inductor, CUDA graphs", "tilewright, CUDA graphs"]
-    heads += ["Inductor compiles [s]", "tilewright compiles [s]"]
     summary, machine = report["models_summary"], report["machine"]
     commits = dict.fromkeys(
         row.get("commit", report["commit"]) for row in report["models"]
     )
     return [
-        *grid(heads, rows),
+        *ways_of_models("inference [ms]", report["models"]),
         "",
         f"Geometric mean of the speed over Inductor's: "
         f"{summary['speed_over_inductor']:.2f}, with CUDA graphs on both sides "
@@ -90,25 +95,9 @@ def models(report: dict[str, Any]) -> list[str]:
 
 def training(report: dict[str, Any]) -> list[str]:
     """Return one line a model: a step's milliseconds, each way's, and its memory."""
-    ways = ("eager", "inductor", "tilewright", "inductor_graphs", "tilewright_graphs")
-    peaks = ("inductor_graphs", "tilewright_graphs")
-    rows = [
-        [
-            row["name"],
-            *(f"{row[f'{way}_ms']:.2f}" for way in ways),
-            *(f"{row[f'{way}_peak_mb'] / 1024:.2f}" for way in peaks),
-            f"{row['inductor_compile_s']:.1f}",
-            f"{row['tilewright_compile_s']:.1f}",
-        ]
-        for row in report["models"]
-    ]
-    heads = ["forward and backward [ms]", "eager", "Inductor", "tilewright"]
-    heads += ["Inductor, CUDA graphs", "tilewright, CUDA graphs"]
-    heads += ["Inductor's memory [GiB]", "tilewright's [GiB]"]
-    heads += ["Inductor compiles [s]", "tilewright compiles [s]"]
     summary, machine, adamw = report["summary"], report["machine"], report["adamw"]
     return [
-        *grid(heads, rows),
+        *ways_of_models("forward and backward [ms]", report["models"], memory=True),
         "",
         f"Geometric mean of the speed over Inductor's: "
         f"{summary['speed_over_inductor']:.2f}, with CUDA graphs on both sides "
