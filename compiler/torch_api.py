@@ -479,6 +479,9 @@ def higher_order_of(name: str) -> HigherOrderOperator:
 def size_expression(value: int | torch.SymInt) -> Expression:
     """Return a size as an index expression over symbols.
 
+    A composite size that guards hold at 1 is 1: such an extent broadcasts, and what
+    reads along it must see that.
+
     Raises:
         NotImplementedError: The size has an operation that indices have not.
 
@@ -487,7 +490,10 @@ def size_expression(value: int | torch.SymInt) -> Expression:
         3
     """
     if isinstance(value, torch.SymInt):
-        return _from_sympy(value.node.expr)
+        expression = value.node.expr
+        if expression.args and symbolic_shapes.statically_known_true(value == 1):
+            return index(1)
+        return _from_sympy(expression)
     return index(int(value))
 
 

@@ -181,6 +181,7 @@ def correct_fake_strides() -> None:
     fake_parts_by(aten.ldexp.Tensor, _scaled)
     for target in (aten.huber_loss.default, aten.binary_cross_entropy.default):
         fake_parts_by(target, _written_into_one_like_first)
+    fake_parts_by(aten.native_dropout.default, _dropped)
     for target in _BATCH_NORMS:
         fake_parts_by(target, _normalised)
 
@@ -349,6 +350,11 @@ def _written_into_one_like_first(args: Sequence[Any], result: Any) -> Any:
     if _hinted(empty) == _hinted(result):
         return result
     return aten.copy.default(empty, result)
+
+
+def _dropped(args: Sequence[Any], result: Any) -> Any:
+    """Return the results of dropout, which eager mode lays out as one like x."""
+    return tuple(_written_into_one_like_first(args, one) for one in result)
 
 
 def _normalised(args: Sequence[Any], result: Any) -> Any:

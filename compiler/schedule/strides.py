@@ -2,12 +2,15 @@
 
 from collections.abc import Sequence
 
-from compiler.ir.expression import Expression, leaves
+from compiler.ir.expression import Expression, leaves, nodes
 from compiler.ir.index import Index, add, constant_value, index, mul, terms
 from compiler.ir.node import Axis, Buffer
 from compiler.ir.ranges import Ranges
 
 from .simplify import simplified
+
+_SIZES = ("symbol", "constant", "add", "mul", "floordiv", "mod", "minimum", "maximum")
+"""Operations of indices that are the same at all points."""
 
 
 def offset_of(args: Sequence[Expression], strides: Sequence[Index]) -> Expression:
@@ -33,12 +36,17 @@ def affine(
         inside = factor.args if factor.op == "mul" else (factor,)
         digits = [part for part in inside if part.op == "digit"]
         rest = [part for part in inside if part.op != "digit"]
-        if len(digits) == 1 and all(part.op == "symbol" for part in rest):
+        if len(digits) == 1 and all(map(_is_size, rest)):
             step = mul(count, *rest)
             out[digits[0]] = add(out.get(digits[0], index(0)), step)
         else:
             hidden.update(_own_digits(factor))
     return out, hidden
+
+
+def _is_size(part: Expression) -> bool:
+    """Return whether an index is made of sizes and numbers only."""
+    return all(node.op in _SIZES for node in nodes(part))
 
 
 def _own_digits(root: Expression) -> set[Expression]:

@@ -353,6 +353,22 @@ def test_what_follows_a_batch_norm_has_eager_strides() -> None:
             torch.testing.assert_close(ours, theirs)
 
 
+@pytest.mark.parametrize("train", [True, False])
+def test_dropout_is_laid_out_like_one_like_its_argument(train: bool) -> None:
+    def each(x: torch.Tensor) -> list[torch.Tensor]:
+        y, mask = torch.native_dropout(x, 0.5, train)
+        return [y, mask, torch.nn.functional.pad(y, (2, 3), value=2.0)]
+
+    torch.compiler.reset()
+    found = torch.compile(each, backend="tilewright")
+    for x in (
+        torch.zeros(6).as_strided((1, 2, 1, 2), (4, 1, 40, 4)),
+        torch.zeros(2, 3, 4, 5).to(memory_format=torch.channels_last)[:, :, 1:],
+    ):
+        for ours, theirs in zip(found(x), each(x), strict=True):
+            assert ours.stride() == theirs.stride()
+
+
 def test_draws_of_poisson_are_row_major_for_symbolic_sizes() -> None:
     def each(x: torch.Tensor) -> torch.Tensor:
         return torch.poisson(torch.full_like(x, 2.0))

@@ -94,3 +94,26 @@ def test_numbers_made_of_sizes_keep_their_fractions(
     found, expected = compiled(x), function(x)
     assert found.dtype == expected.dtype
     torch.testing.assert_close(found, expected)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: torch.zeros(6, 5) + x[: x.shape[0] // 2],
+        lambda x: torch.zeros(6, 5).copy_(x[1 : x.shape[0] - 1]),
+        lambda x: x[: x.shape[0] // 3].expand(4, 5).sin(),
+        lambda x: x[: x.shape[0] - 2].squeeze(0) + 1,
+        lambda x: torch.where(x[: x.shape[0] // 2] > 0, x, -x),
+        lambda x: torch.cat([x, x[: x.shape[0] // 2].expand(2, 5)]),
+        lambda x: torch.zeros(6, 5).index_put((torch.arange(6),), x[x.shape[0] - 1 :]),
+    ],
+)
+def test_an_extent_that_comes_out_as_1_broadcasts(
+    function: Callable[[torch.Tensor], torch.Tensor],
+) -> None:
+    torch.compiler.reset()
+    compiled = torch.compile(
+        function, backend="tilewright", dynamic=True, options={"fallback": False}
+    )
+    x = torch.randn(3, 5)
+    torch.testing.assert_close(compiled(x), function(x))

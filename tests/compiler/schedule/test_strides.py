@@ -5,7 +5,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compiler.ir.expression import make
-from compiler.ir.index import add, constant_value, digit, floordiv, index, mod, mul
+from compiler.ir.index import (
+    add,
+    constant_value,
+    digit,
+    floordiv,
+    index,
+    mod,
+    mul,
+    symbol,
+)
 from compiler.ir.node import Axis, Buffer
 from compiler.ir.scalar import checked_index, constant
 from compiler.schedule.strides import (
@@ -32,6 +41,19 @@ def test_digits_inside_something_else_are_told_apart() -> None:
     gathered = make("load", (K,), "int64", "keys")
     looked_up = make("checked_index", (gathered, index(9)), "index", False)
     assert affine(add(looked_up, D)) == ({D: index(1)}, set())
+
+
+def test_a_step_may_be_any_size() -> None:
+    n = symbol("n")
+    width = add(n, mod(mul(n, -1), 4))
+    steps, hidden = affine(add(mul(D, width), J))
+    assert steps == {D: width, J: index(1)} and not hidden
+    steps, hidden = affine(mul(D, mod(J, 4)))
+    assert not steps and hidden == {D, J}
+    rows = view_strides([D, J], [Axis(D, n), Axis(J, width)], [width, 1])
+    assert rows == ((width, index(1)), index(0))
+    looked_up = mul(D, checked_index(constant(1, "int64"), n))
+    assert view_strides([looked_up], [Axis(D, n)], [1]) is None
 
 
 @given(st.permutations([0, 1, 2]), st.lists(st.integers(1, 5), min_size=3, max_size=3))
