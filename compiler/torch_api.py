@@ -379,6 +379,12 @@ def statically_true(condition: Any) -> bool:
     return bool(symbolic_shapes.statically_known_true(condition))
 
 
+def is_one(value: Any) -> bool:
+    """Return whether a size made of others is 1 by the guards that hold by now."""
+    composite = isinstance(value, torch.SymInt) and value.node.expr.args
+    return bool(composite) and statically_true(value == 1)
+
+
 def symbolic_text(value: Any) -> str:
     """Return a number made of sizes as text over their symbols, others as they are."""
     symbolic = isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool))
@@ -490,10 +496,7 @@ def size_expression(value: int | torch.SymInt) -> Expression:
         3
     """
     if isinstance(value, torch.SymInt):
-        expression = value.node.expr
-        if expression.args and symbolic_shapes.statically_known_true(value == 1):
-            return index(1)
-        return _from_sympy(expression)
+        return index(1) if is_one(value) else _from_sympy(value.node.expr)
     return index(int(value))
 
 

@@ -207,10 +207,16 @@ def _text(value: Any) -> str:
     if isinstance(value, slice):
         return f"slice({_text((value.start, value.stop, value.step))})"
     if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
-        return f"{type(value).__name__} {torch_api.symbolic_text(value)}"
+        return f"{type(value).__name__} {_number(value)}"
     if torch_api.is_overload(value):
         return f"{value} {value._schema}"
     raise NotKept(f"a value of the type {type(value).__name__}")
+
+
+def _number(value: Any) -> str:
+    """Return a size as text; one that is compiled as 1 is another's text."""
+    text = torch_api.symbolic_text(value)
+    return f"{text} = 1" if torch_api.is_one(value) else text
 
 
 def _tensor(value: torch.Tensor) -> str:
@@ -218,7 +224,7 @@ def _tensor(value: torch.Tensor) -> str:
     if value.layout != torch.strided or type(value).__name__ not in _TENSORS:
         raise NotKept(f"a tensor of the type {type(value).__name__}, {value.layout}")
     sizes = (*value.shape, "by", *value.stride(), "from", value.storage_offset())
-    extents = " ".join(torch_api.symbolic_text(size) for size in sizes)
+    extents = " ".join(map(_number, sizes))
     bits = f"{value.is_conj()} {value.is_neg()} {value.requires_grad}"
     return f"{kind} [{extents}] {bits}"
 

@@ -155,9 +155,13 @@ class _Lowering:
         (results,) = node.args
         listed = results if isinstance(results, (tuple, list)) else (results,)
         outputs: list[str | Expression | None] = []
-        for result in listed:
+        kept = listed[: self.gm.meta.get("saved")]  # others are for the backward pass
+        roots = self.storage.roots(kept)
+        for number, result in enumerate(listed):
             value = self._argument(result)
             if isinstance(value, Array):
+                if number < len(kept):
+                    value = self.storage.shown(result, value, roots)
                 outputs.append(self.storage.demanded(value).name)
             elif isinstance(value, int) and not isinstance(value, bool):
                 outputs.append(index(value))

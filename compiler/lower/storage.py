@@ -1,6 +1,7 @@
 """Whose memory eager mode's arrays share, and the strides that outsiders expect."""
 
 import operator
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,6 +12,7 @@ from torch import fx
 from compiler.ir.expression import Expression
 from compiler.ir.index import add, index, mul, unflatten
 from compiler.ir.node import Alias, Buffer, Map, Node, Program, Reduce, Scan, Scatter
+from compiler.torch_api import is_symbolic
 
 from .builder import Array, Builder, Indices, array_of, size
 from .families import VIEWS
@@ -102,6 +104,28 @@ class Storage:
             raise NotLowered("strides over the storage of another type")
         return self._alias(self._builder.prefix, node.meta["val"], base)
 
+    def roots(self, results: Sequence[Any]) -> Counter[fx.Node]:
+        """Return how many results show each node's memory."""
+        nodes = (one for one in results if isinstance(one, fx.Node))
+        tensors = (n for n in nodes if isinstance(n.meta.get("val"), torch.Tensor))
+        return Counter(self.root(node)[0] for node in tensors)
+
+    def shown(self, node: fx.Node, array: Array, roots: Counter[fx.Node]) -> Array:
+        """Return a result that is a view, by its strides over what it shows.
+
+        With numbers for sizes, strides are found that show it, or it is copied. With
+        symbols they may not be found, and a copy would not do where the caller has the
+        same memory otherwise: an argument's is given back by strides and offset.
+        """
+        root, base = self.root(node)
+        value = node.meta.get("val")
+        if root is node or base is None or not _is_symbolic(value):
+            return array
+        others = root.op == "placeholder" or roots[root] > 1
+        if not others or base.dtype != array.dtype or base.name in self.changed:
+            return array
+        return self._alias(array.name, value, base)
+
     def scattered(
         self,
         node: fx.Node,
@@ -191,6 +215,11 @@ class Storage:
 def _strided(buffer: Buffer, strides: dict[str, tuple[Expression, ...]]) -> Buffer:
     found = strides.get(buffer.name)
     return buffer if found is None else replace(buffer, strides=found)
+
+
+def _is_symbolic(value: Any) -> bool:
+    numbers = (*value.shape, *value.stride(), value.storage_offset())
+    return any(map(is_symbolic, numbers))
 
 
 def _overlaps(value: Any) -> bool:

@@ -1,4 +1,4 @@
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 import torch
@@ -101,3 +101,61 @@ def test_who_reads_a_view_of_a_constant_needs_no_memory() -> None:
     (node,) = found.nodes
     assert isinstance(node, Map)
     assert [load.data for load in loads(node.value)] == ["x_1"]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: (x[1:][x.shape[0] // 2],),
+        lambda x: (x[1 : x.shape[0] - 1][(x.shape[0] - 2) // 2][None],),
+        lambda x: (x.reshape(x.shape[1], x.shape[0])[x.shape[1] // 3 :].flatten(),),
+        lambda x: (x[:, : x.shape[1] % 3 + 1].unfold(0, 2, 1)[..., 0], x[1:]),
+        lambda x: twice(x + 1, lambda y: y[1:][x.shape[0] // 2]),
+        lambda x: twice(x.repeat(2, 1), lambda y: y.unfold(0, 2, 1)[..., 0]),
+        lambda x: twice(x * 2, lambda y: y.reshape(x.shape[1], x.shape[0])[1:]),
+        lambda x: twice(x * 2, lambda y: y.flatten().view(x.shape)[x.shape[0] // 3 :]),
+    ],
+)
+def test_views_by_sizes_show_what_eager_mode_s_show(
+    function: Callable[[torch.Tensor], tuple[torch.Tensor, ...]],
+) -> None:
+    torch.compiler.reset()
+    compiled = torch.compile(
+        function, backend="tilewright", dynamic=True, options={"fallback": False}
+    )
+    for shape in ((6, 4), (9, 5), (12, 8)):
+        x = torch.randn(shape)
+        ours, theirs = compiled(x), function(x)
+        for mine, wanted in zip(ours, theirs, strict=True):
+            torch.testing.assert_close(mine, wanted, rtol=0, atol=0)
+            assert mine.stride() == wanted.stride()
+        assert shared(x, ours) == shared(x, theirs)
+
+
+def twice(
+    value: torch.Tensor, view: Callable[[torch.Tensor], torch.Tensor]
+) -> tuple[torch.Tensor, ...]:
+    return view(value), value
+
+
+def shared(x: torch.Tensor, results: Sequence[torch.Tensor]) -> list[tuple[int, object]]:
+    """Return which results share memory, and where in it they begin."""
+    storages = [one.untyped_storage().data_ptr() for one in (x, *results)]
+    return [
+        (storages.index(storages[place]), results[place - 1].storage_offset())
+        for place in range(1, len(storages))
+        if storages.count(storages[place]) > 1
+    ]
+
+
+def test_a_size_that_is_1_names_other_code() -> None:
+    def function(x: torch.Tensor) -> torch.Tensor:
+        return torch.cat([x, x[: x.shape[0] // 2]]).roll(1, 0)
+
+    compiled = torch.compile(
+        function, backend="tilewright", dynamic=True, options={"fallback": False}
+    )
+    for shape in ((3, 2), (7, 8), (3, 5)):  # the half is 1, 3 and 1
+        torch.compiler.reset()
+        x = torch.randn(shape)
+        torch.testing.assert_close(compiled(x), function(x), rtol=0, atol=0)
