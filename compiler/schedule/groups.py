@@ -22,7 +22,7 @@ from compiler.ir.node import (
 )
 
 from .arrays import Storages, mutated, reads
-from .merge import Refusal, Sizes, merged
+from .merge import Refusal, Sizes, merged, splits_a_scan
 from .nest import Nest, nest_of, scatter_nest, stage_loads
 from .refine import refined
 from .work import bytes_of, points
@@ -195,6 +195,8 @@ class Graph:
             return None
         assert left.nest is not None and right.nest is not None
         result = merged(left.nest, right.nest, self.sizes, self.program.least)
+        if not isinstance(result, Refusal) and _passes_twice(left, result):
+            result = Refusal("a scan's values are kept for one pass over a row")
         if isinstance(result, Refusal):
             self._refuse(left, right, result.reason)
             return None
@@ -216,7 +218,7 @@ class Graph:
         if self._unwanted(left, right, more) is not None:
             return False
         result = merged(left.nest, right.nest, self.sizes, self.program.least, more)
-        if isinstance(result, Refusal):
+        if isinstance(result, Refusal) or _passes_twice(left, result):
             return False
         self._joined(left, right, result, self._saved(left, right, result))
         return True
@@ -324,6 +326,11 @@ class Graph:
 
     def _label(self, group: Group) -> str:
         return ", ".join(sorted(group.writes)) or f"group {group.number}"
+
+
+def _passes_twice(group: Group, nest: Nest) -> bool:
+    """Return whether a CPU's loops would need a scan's values a second time."""
+    return group.device == "cpu" and splits_a_scan(nest)
 
 
 def _keeps_order(node: Extern) -> bool:

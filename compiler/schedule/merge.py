@@ -273,6 +273,22 @@ def _uses_prefix(stage: Stage, before: list[Stage]) -> bool:
     return any(leaf.data in names for leaf in found)
 
 
+def splits_a_scan(nest: Nest) -> bool:
+    """Return whether running values of a scan are read by a pass after the scan's own.
+
+    A reduction is a pass over the inner points of its own; so is what comes after it.
+    """
+    for place, stage in enumerate(nest.stages):
+        if not isinstance(stage, Prefix):
+            continue
+        passed = False
+        for later in nest.stages[place + 1 :]:
+            passed |= isinstance(later, Reduction)
+            if passed and _uses_prefix(later, [stage]):
+                return True
+    return False
+
+
 def _in_order(
     other: Nest,
     moved: Mapping[Expression, Expression],

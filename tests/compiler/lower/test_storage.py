@@ -138,7 +138,9 @@ def twice(
     return view(value), value
 
 
-def shared(x: torch.Tensor, results: Sequence[torch.Tensor]) -> list[tuple[int, object]]:
+def shared(
+    x: torch.Tensor, results: Sequence[torch.Tensor]
+) -> list[tuple[int, object]]:
     """Return which results share memory, and where in it they begin."""
     storages = [one.untyped_storage().data_ptr() for one in (x, *results)]
     return [

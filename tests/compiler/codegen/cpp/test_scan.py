@@ -1,5 +1,6 @@
 """Scans along rows and down columns, with what is stored along the way."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -76,3 +77,33 @@ def test_a_scan_reads_one_that_is_stored(shape: tuple[int, ...], dim: int) -> No
     found = torch.compile(function, backend="tilewright", options=options)(x)
     for value, wanted in zip(found, function(x), strict=True):
         assert torch.equal(value, wanted)
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("dim", [0, -1])
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, d: x.cumsum(d) - x.cumsum(d).mean(d, keepdim=True),
+        lambda x, d: x.cumsum(d) - x.mean(d, keepdim=True),
+        lambda x, d: (x - x.mean(d, keepdim=True)).cumsum(d),
+        lambda x, d: (x.cumsum(d) - x.amax(d, keepdim=True)).cumsum(d),
+        lambda x, d: x.cumsum(d).softmax(d),
+        lambda x, d: x.cummax(d)[0] + x.cumsum(d).sum(d, keepdim=True),
+        lambda x, d: torch.stack(
+            [x.cumsum(d), x.cumsum(d).amin(d, True).expand(5, 33)]
+        ),
+    ],
+)
+def test_a_reduction_may_read_a_scan(
+    function: Callable[[torch.Tensor, int], torch.Tensor], dim: int, dynamic: bool
+) -> None:
+    torch.compiler.reset()
+    compiled = torch.compile(
+        lambda x: function(x, dim),
+        backend="tilewright",
+        dynamic=dynamic,
+        options={"fallback": False},
+    )
+    x = torch.randn(5, 33)
+    torch.testing.assert_close(compiled(x), function(x, dim), atol=1e-4, rtol=1e-4)
