@@ -17,6 +17,7 @@ from compiler.ir.operations import type_class
 from compiler.ir.ranges import Ranges
 
 from . import spelling
+from .conditions import conditions
 
 OUT_OF_RANGE = 1
 DIVISION_BY_ZERO = 2
@@ -110,26 +111,8 @@ class Body:
             roots: Each with the condition under which its value is used (None:
                 always), of all stages of the function.
         """
-        found: dict[int, Expression | None] = {}
-        missing = object()
-        for root, condition in roots:
-            other = found.get(id(root), missing)
-            if other is missing:
-                found[id(root)] = condition
-            elif isinstance(other, Expression):
-                found[id(root)] = _either(other, condition)
         order = list(nodes(*(root for root, _ in roots)))
-        for node in reversed(order):
-            own = found.get(id(node))
-            for number, arg in enumerate(node.args):
-                condition = own
-                if node.op == "guard" and number == 1:
-                    condition = _both(own, node.args[0])
-                other = found.get(id(arg), missing)
-                if other is missing:
-                    found[id(arg)] = condition
-                elif isinstance(other, Expression):
-                    found[id(arg)] = _either(other, condition)
+        found = conditions(roots)
         self._conditions = found
         self._kept += [root for root, _ in roots]
         self._kept += [c for c in found.values() if c is not None]
@@ -153,6 +136,7 @@ class Body:
 
     def _place(self, root: Expression) -> tuple[str, int]:
         stack = [root]
+        waiting: set[int] = set()
         while stack:
             node = stack[-1]
             if self._lookup(node) is not None:
@@ -164,6 +148,9 @@ class Body:
                 needs.append(condition)
             missing = [arg for arg in needs if self._lookup(arg) is None]
             if missing:
+                waiting.add(id(node))
+                if any(id(arg) in waiting for arg in missing):
+                    raise NotImplementedError("two guards ask for each other's values")
                 stack += reversed(missing)
                 continue
             stack.pop()
@@ -342,15 +329,3 @@ def _may_fail(node: Expression) -> bool:
         node.op not in spelling.DIVISIONS
         or type_class(node.args[0].dtype) in ("int", "unsigned")
     )
-
-
-def _both(left: Expression | None, right: Expression) -> Expression:
-    if left is None or left is right:
-        return right
-    return make("bitwise_and", (left, right), "bool")
-
-
-def _either(left: Expression, right: Expression | None) -> Expression | None:
-    if right is None:
-        return None
-    return left if left is right else make("bitwise_or", (left, right), "bool")
