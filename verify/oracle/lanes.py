@@ -29,6 +29,10 @@ BY_ORDER = (aten.maximum.default, aten.minimum.default)
 """Operators that choose between zeros by the order of the operands, either way."""
 
 
+EXTREMES = (aten.amax.default, aten.amin.default)
+"""Reductions that choose between zeros by the order of the elements, either way."""
+
+
 CLAMPS = (
     *(aten.clamp.Tensor, aten.clamp_min.Tensor, aten.clamp_max.Tensor),
     *(aten.clamp_.Tensor, aten.clamp_min_.Tensor, aten.clamp_max_.Tensor),
@@ -39,7 +43,8 @@ CLAMPS = (
 class Scalar(TorchDispatchMode):
     """Run the operators of :data:`BY_LANES` by their scalar loops, others in order.
 
-    Those of :data:`BY_ORDER` and :data:`CLAMPS` get their operands the other way round.
+    Those of :data:`BY_ORDER` and :data:`CLAMPS` get their operands the other way round,
+    and those of :data:`EXTREMES` their elements.
     """
 
     def __torch_dispatch__(
@@ -57,6 +62,8 @@ class Scalar(TorchDispatchMode):
             out.copy_(func(*map(_apart, args), **(kwargs or {})))
         elif func in BY_ORDER:
             out.copy_(func(*reversed(args)))
+        elif func in EXTREMES:
+            out.copy_(_from_the_end(func, *args, **(kwargs or {})))
         return out
 
 
@@ -75,6 +82,15 @@ def _clamped(
     if low is not None:
         x = torch.maximum(low, x)
     return x if high is None else torch.minimum(high, x)
+
+
+def _from_the_end(
+    func: Any, x: torch.Tensor, dim: Sequence[int] = (), keepdim: bool = False
+) -> torch.Tensor:
+    """Return a reduction that meets its elements in the opposite order."""
+    dims = list(dim) or list(range(x.dim()))
+    found: torch.Tensor = func(x.flip(dims), dim, keepdim)
+    return found
 
 
 def _apart(value: Any) -> Any:

@@ -65,8 +65,10 @@ def _decompositions() -> Mapping[Any, Callable[..., Any]]:
     table: Mapping[Any, Callable[..., Any]] = torch._decomp.get_decompositions(
         [
             aten.gelu,
+            aten.gelu_backward,
             aten.silu,
             aten.mish,
+            aten.mish_backward,
             aten.elu,
             aten.softplus,
             aten.hardswish,
@@ -266,7 +268,11 @@ class _Moved(TorchDispatchMode):
         name = func._schema.name.partition("::")[2]
         if name in _ACCUMULATES:
             args = tree_map_only(torch.Tensor, self._moved_copy, args)
+        if name in ("sum", "mean") and self.seed % 2:
+            args = (self._in_other_order(*args), *args[1:])
         out = func(*args, **(kwargs or {}))
+        if name in ("_to_copy", "copy_") and self.seed % 2:
+            _lose(args[name == "copy_"], out, most=self.seed == 1)
         if name in _EXACT or (func._schema.is_mutable and not name.endswith("_")):
             return out
         if isinstance(out, torch.Tensor):
@@ -280,9 +286,18 @@ class _Moved(TorchDispatchMode):
     def _moved_copy(self, value: torch.Tensor) -> torch.Tensor:
         if value.dtype not in (torch.float32, torch.float64):
             return value  # sums of half types are accumulated in float32
-        return self._moved(value.clone())
+        return self._moved(value.clone(), given=True)
 
-    def _moved(self, value: torch.Tensor) -> torch.Tensor:
+    def _in_other_order(
+        self, x: torch.Tensor, dim: Sequence[int] | None = None, *_: Any
+    ) -> torch.Tensor:
+        """Return the terms of sums in an order of their own."""
+        for place in dim or range(x.dim()):
+            order = torch.randperm(x.shape[place], generator=self.generator)
+            x = x.index_select(place, order)
+        return x
+
+    def _moved(self, value: torch.Tensor, given: bool = False) -> torch.Tensor:
         if not value.dtype.is_floating_point or not value.numel():
             return value
         numbers = torch.finfo(value.dtype)
@@ -296,10 +311,31 @@ class _Moved(TorchDispatchMode):
         # the move must survive the rounding back: half types often round it away
         movable = torch.isfinite(wide) & (wide != 0)  # a zero keeps its sign
         shifted = torch.where(movable, shifted, wide)
-        if self.seed == 1:  # nothing says which sign a NaN has that is computed
-            shifted = torch.where(torch.isnan(wide), -wide, shifted)
+        if given:  # what is finite stays so
+            most = torch.full_like(wide, numbers.max).masked_fill(~movable, math.inf)
+            shifted = shifted.clamp(-most, most)
+        elif self.seed == 1:  # nothing says which bits a computed NaN has
+            other = torch.copysign(torch.full_like(wide, math.nan), -wide)
+            shifted = torch.where(torch.isnan(wide), other, shifted)
         value.copy_(shifted.to(value.dtype))
         return value
+
+
+def _lose(source: torch.Tensor, made: torch.Tensor, most: bool) -> None:
+    """Give other integers to floats that are none, which no rule converts.
+
+    NaN, infinities and numbers out of range: in C++, of which eager mode is made, such
+    a conversion is undefined.
+    """
+    if made.dtype.is_floating_point or made.dtype == torch.bool:
+        return
+    if made.dtype.is_complex or not source.dtype.is_floating_point:
+        return
+    numbers = torch.iinfo(made.dtype)
+    whole = source.detach().to(torch.float64).trunc()
+    kept = (whole >= numbers.min) & (whole < float(numbers.max) + 1)
+    lost = torch.full_like(made, numbers.max) if most else (made == 1).to(made.dtype)
+    made.copy_(torch.where(kept, made, lost))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -392,6 +428,7 @@ def expected(
             bound, free = _spread(value, [run[number] for run in moved])
             for other in others:
                 free = _or_overflows(value, other[number][1], free)
+                free = _or_turns(value, other[number][1], free)
                 if bound is None and _has_other_zeros(value, other[number][1]):
                     bound = torch.zeros(value.shape, dtype=torch.float64)
             apart = differ(value, lanes[number][1])
@@ -454,6 +491,18 @@ def _or_overflows(
     if not bool(differ.any()):
         return free
     return differ if free is None else differ | free
+
+
+def _or_turns(
+    value: torch.Tensor, other: torch.Tensor, free: torch.Tensor | None
+) -> torch.Tensor | None:
+    """Add to the free elements integers that are others in one of two ways."""
+    if value.dtype.is_floating_point or value.dtype.is_complex:
+        return free
+    turned = value != other.detach()
+    if not bool(turned.any()):
+        return free
+    return turned if free is None else turned | free
 
 
 def _has_other_zeros(value: torch.Tensor, other: torch.Tensor) -> bool:

@@ -80,3 +80,23 @@ def test_a_gradient_at_nan_is_open_and_others_are_not() -> None:
     assert compare(wanted, got) is None
     got[-1][4] += 1
     assert compare(wanted, got) is not None
+
+
+def test_extremes_choose_either_zero() -> None:
+    def function(x: torch.Tensor) -> list[torch.Tensor]:
+        return [x.amax(0), x.amin((0,), keepdim=True), x.amax()]
+
+    def build() -> list[torch.Tensor]:
+        x = torch.zeros(2, 40)
+        x[1] = -0.0
+        x[:, 5] = 0.0
+        return [x]
+
+    wanted = expected(function, build)
+    got = [value.clone() for value in wanted.values]
+    turned = [got[0].neg(), got[1].neg(), got[2].neg(), got[3]]
+    turned[0][5] = turned[1][0, 5] = 0.0
+    assert compare(wanted, turned) is None
+    turned[0][5] = -0.0
+    found = compare(wanted, turned)
+    assert found is not None and "(5,)" in found.detail

@@ -274,3 +274,138 @@ def test_a_sixth_may_be_one_of_float64() -> None:
     exact = torch.tensor([1 / 6, 0.0], dtype=torch.float64)
     assert compare(wanted, [exact, *given()]) is None
     assert compare(wanted, [exact * (1 + 1e-6), *given()]) is not None
+
+
+def test_integers_of_what_is_none_are_left_open() -> None:
+    def given() -> list[torch.Tensor]:
+        return [torch.tensor([float("nan"), float("inf"), 3e19, -(2.0**63), 2.5, -1.0])]
+
+    for function in (
+        lambda x: (x.to(torch.int64),),
+        lambda x: (x.to(torch.int64).exp(),),
+        lambda x: (torch.zeros(6, dtype=torch.int64).copy_(x),),
+    ):
+        wanted = expected(function, given)
+        (right,) = function(*given())
+        for value in (7, float("nan"), float("inf"))[
+            : 1 + 2 * right.is_floating_point()
+        ]:
+            other = right.clone()
+            other[:3] = value
+            assert compare(wanted, [other, *given()]) is None
+        for place in (4, 5):
+            wrong = right.clone()
+            wrong[place] += 3
+            found = compare(wanted, [wrong, *given()])
+            assert found is not None and f"({place},)" in found.detail
+
+
+def test_the_bits_of_a_computed_nan_are_left_open() -> None:
+    def given() -> list[torch.Tensor]:
+        return [torch.tensor([1.0, float("inf"), -float("inf"), float("nan"), 2.0])]
+
+    def function(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return (x.cumsum(0).view(torch.int32),)
+
+    wanted = expected(function, given)
+    (right,) = function(*given())
+    for bits in (0x7FC00000, -0x400000):
+        other = right.clone()
+        other[2:] = bits
+        assert compare(wanted, [other, *given()]) is None
+    wrong = right.clone()
+    wrong[1] += 1
+    assert compare(wanted, [wrong, *given()]) is not None
+
+
+def test_bits_of_a_nan_in_an_integer_s_memory_are_left_open() -> None:
+    def given() -> list[torch.Tensor]:
+        return [torch.tensor([1, -65537, 5])]  # the second is a NaN as a float
+
+    def function(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        x.view(torch.float64)[1:2].add_(1.0)
+        return (x,)
+
+    wanted = expected(function, given)
+    x = given()[0]
+    function(x)
+    other = x.clone()
+    other[1] = 0x7FF8 << 48
+    assert compare(wanted, [other, other]) is None
+    other[0] += 1
+    assert compare(wanted, [other, other]) is not None
+
+
+def test_a_truth_that_the_rounding_of_a_mean_decides_is_left_open() -> None:
+    def given() -> list[torch.Tensor]:
+        return [torch.tensor(1.541015625, dtype=torch.float16).expand(1025)]
+
+    def function(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        y = torch.nn.functional.layer_norm(x, (1025,))
+        return (y.any(0), x.any(0))
+
+    wanted = expected(function, given)
+    for noise in (True, False):
+        right = [torch.tensor(noise), torch.tensor(True), *given()]
+        assert compare(wanted, right) is None
+    wrong = [torch.tensor(True), torch.tensor(False), *given()]
+    assert compare(wanted, wrong) is not None
+
+
+def test_a_gradient_that_vectors_lose_is_within_the_bound() -> None:
+    def given() -> list[torch.Tensor]:
+        return [torch.full((17,), -11.0), torch.linspace(-2, 2, 17)]
+
+    def function(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        ones = torch.ones(17)
+        return tuple(torch.ops.aten.gelu_backward(ones, one) for one in (x, y))
+
+    wanted = expected(function, given)
+    first, second = function(*given())
+    kept = torch.ops.aten.gelu_backward(torch.ones(17).double(), given()[0].double())
+    for right in (first, kept.float()):
+        assert compare(wanted, [right, second, *given()]) is None
+    assert compare(wanted, [first, second * 1.0001, *given()]) is not None
+    assert compare(wanted, [first - 1e-5, second, *given()]) is not None
+
+
+def test_a_gradient_that_cancels_inside_is_within_the_bound() -> None:
+    def given() -> list[torch.Tensor]:
+        return [torch.full((5,), -4.0)]
+
+    def function(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        ones = torch.ones(5, dtype=x.dtype)
+        return (torch.ops.aten.gelu_backward(ones, x, approximate="tanh"),)
+
+    wanted = expected(function, given)
+    (exact,) = function(given()[0].double())
+    assert compare(wanted, [exact.float(), *given()]) is None
+    assert compare(wanted, [exact.float() * 1.1, *given()]) is not None
+
+
+def test_the_order_of_a_sum_decides_between_nan_and_infinity() -> None:
+    most = torch.finfo(torch.float32).max
+    inf = float("inf")
+
+    def given() -> list[torch.Tensor]:
+        x = torch.zeros(33, 3)
+        x[4, 0] = x[5, 0] = most
+        x[20, 0] = -inf
+        x[:, 2] = 1.0
+        return [x]
+
+    for function in (
+        lambda x: (x.sum(0),),
+        lambda x: (torch.select_scatter(x, x.sum(0), 0, 0)[0],),
+        lambda x: (x.mean(0),),
+    ):
+        wanted = expected(function, given)
+        (right,) = function(*given())
+        for value in (float("nan"), -inf):
+            other = right.clone()
+            other[0] = value
+            assert compare(wanted, [other, *given()]) is None
+        wrong = right.clone()
+        wrong[2] *= 1.001
+        found = compare(wanted, [wrong, *given()])
+        assert found is not None and "(2,)" in found.detail
