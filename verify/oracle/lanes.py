@@ -4,8 +4,8 @@ PyTorch's CPU kernels compute whole vectors by one piece of code and what is lef
 or strided, by another. For a NaN some derivatives choose the other branch there: the
 gradient of ``hardtanh`` at NaN is 0 in a vector and 1 in the rest, so that it depends
 on the place of the element in memory. Of two zeros vectors take the second as the
-larger, and as the smaller one, and scalars the first. What integer a NaN becomes, C++
-does not say. Of such elements nothing is promised.
+larger, and as the smaller one, and scalars the first. Of such elements nothing is
+promised.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,17 +40,11 @@ CLAMPS = (
 """Operators that choose between a value and bounds, of zeros either."""
 
 
-CONVERSIONS = (aten._to_copy.default, aten.copy_.default)
-"""Operators that make integers of floats: of a NaN, an infinity, or a number out of
-range, C++ leaves undefined which."""
-
-
 class Scalar(TorchDispatchMode):
     """Run the operators of :data:`BY_LANES` by their scalar loops, others in order.
 
     Those of :data:`BY_ORDER` and :data:`CLAMPS` get their operands the other way round,
-    and those of :data:`EXTREMES` their elements. :data:`CONVERSIONS` give the largest
-    integer for what is none.
+    and those of :data:`EXTREMES` their elements.
     """
 
     def __torch_dispatch__(
@@ -68,8 +62,6 @@ class Scalar(TorchDispatchMode):
             out.copy_(func(*map(_apart, args), **(kwargs or {})))
         elif func in BY_ORDER:
             out.copy_(func(*reversed(args)))
-        elif func in CONVERSIONS:
-            _give_others(args[func is aten.copy_.default], out)
         elif func in EXTREMES:
             out.copy_(_from_the_end(func, *args, **(kwargs or {})))
         return out
@@ -90,18 +82,6 @@ def _clamped(
     if low is not None:
         x = torch.maximum(low, x)
     return x if high is None else torch.minimum(high, x)
-
-
-def _give_others(source: torch.Tensor, made: torch.Tensor) -> None:
-    """Let floats that are no integers of a type become its largest one."""
-    if made.dtype.is_floating_point or made.dtype.is_complex:
-        return
-    if made.dtype == torch.bool or not source.dtype.is_floating_point:
-        return
-    numbers = torch.iinfo(made.dtype)
-    whole = source.detach().to(torch.float64).trunc()
-    kept = (whole >= numbers.min) & (whole < float(numbers.max) + 1)
-    made.copy_(torch.where(kept, made, torch.full_like(made, numbers.max)))
 
 
 def _from_the_end(
