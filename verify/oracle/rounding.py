@@ -290,7 +290,7 @@ class _Moved(TorchDispatchMode):
         self, x: torch.Tensor, dim: Sequence[int] | None = None, *_: Any
     ) -> torch.Tensor:
         """Return the terms of sums in an order of their own."""
-        for place in dim or range(x.dim()):
+        for place in (dim or range(x.dim())) if x.dim() else ():
             order = torch.randperm(x.shape[place], generator=self.generator)
             x = x.index_select(place, order)
         return x

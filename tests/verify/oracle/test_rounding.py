@@ -385,3 +385,12 @@ def test_the_order_of_a_sum_decides_between_nan_and_infinity() -> None:
         wrong[2] *= 1.001
         found = compare(wanted, [wrong, *given()])
         assert found is not None and "(2,)" in found.detail
+
+
+def test_a_sum_along_the_dim_of_a_scalar_is_not_open() -> None:
+    def given() -> list[torch.Tensor]:
+        return [torch.tensor(1.5)]
+
+    wanted = expected(lambda x: (x.sum(0), x.mean(-1)), given)
+    assert not wanted.is_open
+    assert compare(wanted, [torch.tensor(2.5), *given(), *given()]) is not None
