@@ -211,13 +211,16 @@ def _inputs(case: Case, specs: Mapping[str, TensorSpec], number: int) -> list[st
 
 def _rows(wanted: Expected) -> list[str]:
     rows = []
-    for value, bound, loose in zip(
-        wanted.values, wanted.bounds, wanted.loose, strict=True
+    zeros = wanted.zeros or (None,) * len(wanted.values)
+    for value, bound, loose, either in zip(
+        wanted.values, wanted.bounds, wanted.loose, zeros, strict=True
     ):
         if not isinstance(value, torch.Tensor):
             rows.append(f"{value!r},")
             continue
         slack = "0.0"
+        if bound is None and either is not None:
+            bound = torch.zeros(value.shape, dtype=torch.float64)
         if bound is not None:
             slack = _literal(bound.contiguous().flatten())
         keep = None if loose is None else (~loose).flatten().tolist()

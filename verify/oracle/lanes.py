@@ -21,6 +21,7 @@ BY_LANES = (
     aten.hardswish_backward.default,
     aten.softshrink_backward.default,
     aten.elu_backward.default,
+    aten.softshrink.default,
 )
 """Operators that are known to do so; each is tested to."""
 
@@ -29,8 +30,9 @@ BY_ORDER = (aten.maximum.default, aten.minimum.default)
 """Operators that choose between zeros by the order of the operands, either way."""
 
 
-EXTREMES = (aten.amax.default, aten.amin.default)
-"""Reductions that choose between zeros by the order of the elements, either way."""
+EXTREMES = (aten.amax.default, aten.amin.default, aten.max.default, aten.min.default)
+"""Reductions that choose between zeros by an order of elements of their own, as
+``aminmax`` does of a whole tensor; what comes with a position is the element there."""
 
 
 CLAMPS = (
@@ -44,7 +46,7 @@ class Scalar(TorchDispatchMode):
     """Run the operators of :data:`BY_LANES` by their scalar loops, others in order.
 
     Those of :data:`BY_ORDER` and :data:`CLAMPS` get their operands the other way round,
-    and those of :data:`EXTREMES` their elements.
+    and those of :data:`EXTREMES` give the other zero where they meet both.
     """
 
     def __torch_dispatch__(
@@ -62,8 +64,11 @@ class Scalar(TorchDispatchMode):
             out.copy_(func(*map(_apart, args), **(kwargs or {})))
         elif func in BY_ORDER:
             out.copy_(func(*reversed(args)))
-        elif func in EXTREMES:
-            out.copy_(_from_the_end(func, *args, **(kwargs or {})))
+        elif func in EXTREMES and out.dtype.is_floating_point:
+            out.copy_(_with_other_zeros(out, *args, **(kwargs or {})))
+        elif func is aten.aminmax.default and (kwargs or {}).get("dim") is None:
+            for found in out if args[0].dtype.is_floating_point else ():
+                found.copy_(_with_other_zeros(found, *args, **(kwargs or {})))
         return out
 
 
@@ -84,13 +89,17 @@ def _clamped(
     return x if high is None else torch.minimum(high, x)
 
 
-def _from_the_end(
-    func: Any, x: torch.Tensor, dim: Sequence[int] = (), keepdim: bool = False
+def _with_other_zeros(
+    found: torch.Tensor,
+    x: torch.Tensor,
+    dim: Sequence[int] | None = None,
+    keepdim: bool = False,
 ) -> torch.Tensor:
-    """Return a reduction that meets its elements in the opposite order."""
-    dims = list(dim) or list(range(x.dim()))
-    found: torch.Tensor = func(x.flip(dims), dim, keepdim)
-    return found
+    """Return extremes with the other zero where both are among the elements."""
+    dims, minus = list(dim or range(x.dim())), torch.signbit(x)
+    zeros = x == 0
+    both = (zeros & minus).any(dims, keepdim) & (zeros & ~minus).any(dims, keepdim)
+    return torch.where(both & (found == 0), found.neg(), found)
 
 
 def _apart(value: Any) -> Any:

@@ -32,7 +32,8 @@ def compare(
     """Return the first difference, None if there is none.
 
     Floats may be off by their bound; NaN equals NaN, infinities and integers must be
-    equal, zeros may differ in sign where rounding touched them. Tensors that lie in
+    equal, zeros may differ in sign where rounding touched them or eager mode leaves it
+    to chance. Tensors that lie in
     one storage must do so in both runs.
 
     Args:
@@ -60,9 +61,7 @@ def compare(
             return Mismatch(
                 "strides", number, f"{other.stride()}, not {value.stride()}"
             )
-        found = _values(
-            value, other, wanted.bounds[number], wanted.loose[number], number
-        )
+        found = _values(wanted, value, other, number)
         if found is not None:
             return found
     both = shared([(0, leaf) for leaf in got]) if strides else wanted.shared
@@ -83,12 +82,10 @@ def _same_strides(value: torch.Tensor, other: torch.Tensor) -> bool:
 
 
 def _values(
-    value: torch.Tensor,
-    other: torch.Tensor,
-    bound: torch.Tensor | None,
-    loose: torch.Tensor | None,
-    number: int,
+    wanted: Expected, value: torch.Tensor, other: torch.Tensor, number: int
 ) -> Mismatch | None:
+    bound, loose = wanted.bounds[number], wanted.loose[number]
+    zeros = wanted.zeros[number] if wanted.zeros else None
     other = other.detach().cpu()
     if not value.dtype.is_floating_point:
         wrong = value != other
@@ -102,6 +99,8 @@ def _values(
     else:
         near = (a - b).abs() <= bound
         equal |= near & torch.isfinite(a) & torch.isfinite(b)
+    if zeros is not None:
+        equal |= zeros & (a == b)
     if loose is not None:
         equal |= loose
     return _first(value, other, ~equal, number)

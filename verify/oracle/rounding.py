@@ -19,6 +19,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map_only
 
 from .lanes import Scalar, differ
+from .liberties import in_other_order, set_bits_of_nans
 from .outcome import outcome, shared
 
 RUNS = 8
@@ -41,14 +42,16 @@ _EXACT = {
     "scalar_tensor", "arange", "index_put", "scatter", "split_with_sizes", "view_as",
     "contiguous", "empty_like", "empty_strided", "new_empty_strided", "eye", "isnan",
     "zeros", "ones", "ones_like", "new_zeros", "new_ones", "new_full", "new_empty",
+    "select_scatter", "slice_scatter", "diagonal_scatter", "as_strided_scatter",
 }  # fmt: skip
 """Operators that round nothing."""
 
 _ACCUMULATES = {
     "sum", "mean", "nansum", "prod", "cumsum", "cumprod", "var", "std", "var_mean",
-    "mm", "bmm", "addmm", "baddbmm", "dot", "mv", "convolution", "linalg_vector_norm",
-    "convolution_backward", "native_batch_norm", "native_layer_norm_backward",
-    "native_group_norm_backward", "native_batch_norm_backward", "index_add",
+    "mm", "bmm", "addmm", "baddbmm", "dot", "mv", "addmv", "convolution",
+    "linalg_vector_norm", "convolution_backward", "native_batch_norm",
+    "native_layer_norm_backward", "native_group_norm_backward",
+    "native_batch_norm_backward", "index_add",
     "scatter_add", "scatter_reduce", "_scaled_dot_product_flash_attention_for_cpu",
     "_scaled_dot_product_flash_attention_for_cpu_backward", "logcumsumexp",
     "embedding_dense_backward", "avg_pool2d", "upsample_bilinear2d", "trace",
@@ -107,6 +110,7 @@ def _textbook(divided: bool) -> Mapping[Any, Callable[..., Any]]:
             aten.native_layer_norm_backward,
             aten.native_group_norm,
             aten.native_group_norm_backward,
+            aten.native_batch_norm,
             aten.native_batch_norm_backward,
         ]
     )
@@ -268,9 +272,15 @@ class _Moved(TorchDispatchMode):
         name = func._schema.name.partition("::")[2]
         if name in _ACCUMULATES:
             args = tree_map_only(torch.Tensor, self._moved_copy, args)
-        if name in ("sum", "mean") and self.seed % 2:
-            args = (self._in_other_order(*args), *args[1:])
-        out = func(*args, **(kwargs or {}))
+        out = None
+        if self.seed % 2 and name in _ACCUMULATES:
+            named, run = kwargs or {}, self.seed // 2
+            out = in_other_order(func, args, named, run, self.generator)
+        if out is None:
+            out = func(*args, **(kwargs or {}))
+        if self.seed < 2 and name in ("maximum", "minimum"):
+            # vectors make a NaN up, scalars take an operand's
+            set_bits_of_nans(out, bool(self.seed))
         if name in _EXACT or (func._schema.is_mutable and not name.endswith("_")):
             return out
         if isinstance(out, torch.Tensor):
@@ -285,15 +295,6 @@ class _Moved(TorchDispatchMode):
         if value.dtype not in (torch.float32, torch.float64):
             return value  # sums of half types are accumulated in float32
         return self._moved(value.clone(), given=True)
-
-    def _in_other_order(
-        self, x: torch.Tensor, dim: Sequence[int] | None = None, *_: Any
-    ) -> torch.Tensor:
-        """Return the terms of sums in an order of their own."""
-        for place in (dim or range(x.dim())) if x.dim() else ():
-            order = torch.randperm(x.shape[place], generator=self.generator)
-            x = x.index_select(place, order)
-        return x
 
     def _moved(self, value: torch.Tensor, given: bool = False) -> torch.Tensor:
         if not value.dtype.is_floating_point or not value.numel():
@@ -312,10 +313,10 @@ class _Moved(TorchDispatchMode):
         if given:  # what is finite stays so
             most = torch.full_like(wide, numbers.max).masked_fill(~movable, math.inf)
             shifted = shifted.clamp(-most, most)
-        elif self.seed == 1:  # nothing says which bits a computed NaN has
-            other = torch.copysign(torch.full_like(wide, math.nan), -wide)
-            shifted = torch.where(torch.isnan(wide), other, shifted)
-        value.copy_(shifted.to(value.dtype))
+        value.copy_(torch.where(torch.isnan(wide), value, shifted.to(value.dtype)))
+        # nothing says which bits a computed NaN has
+        if self.seed < 2 and not given:
+            set_bits_of_nans(value, bool(self.seed))
         return value
 
 
@@ -334,6 +335,7 @@ class Expected:
         shared: Which of them lie in one storage.
         is_open: Whether rounding can change the path that the program takes, so that
             nothing can be said about any value.
+        zeros: Elements that are a zero of either sign; empty where none is.
     """
 
     values: tuple[Any, ...]
@@ -342,6 +344,7 @@ class Expected:
     error: Exception | None = None
     shared: frozenset[tuple[int, int]] = frozenset()
     is_open: bool = False
+    zeros: tuple[torch.Tensor | None, ...] = ()
 
 
 def eager(
@@ -403,8 +406,9 @@ def expected(
         return replace(plain, is_open=True)
     bounds: list[torch.Tensor | None] = []
     loose: list[torch.Tensor | None] = []
+    zeros: list[torch.Tensor | None] = []
     for number, value in enumerate(plain.values):
-        bound, free = None, plain.loose[number]
+        bound, free, either = None, plain.loose[number], None
         if isinstance(value, torch.Tensor) and free is None:
             bound, free = _spread(value, [run[number] for run in moved])
             for other in others:
@@ -413,11 +417,15 @@ def expected(
                 if bound is None and _has_other_zeros(value, other[number][1]):
                     bound = torch.zeros(value.shape, dtype=torch.float64)
             apart = differ(value, lanes[number][1])
+            signs = apart & (value == lanes[number][1].detach())
+            if bool(signs.any()):
+                either, apart = signs, apart & ~signs
             if bool(apart.any()):
                 free = apart if free is None else apart | free
         bounds.append(bound)
         loose.append(free)
-    return replace(plain, bounds=tuple(bounds), loose=tuple(loose))
+        zeros.append(either)
+    return replace(plain, bounds=tuple(bounds), loose=tuple(loose), zeros=tuple(zeros))
 
 
 def _run(
