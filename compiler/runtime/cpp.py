@@ -36,7 +36,7 @@ FLAGS: Final = (
 """Options for the compiler; none changes a rounding.
 
 ``-fno-trapping-math`` takes a cast to an integer and back for a truncation, which keeps
-the sign of zero: ``codegen.cpp.spelling`` hides such casts from it.
+the sign of zero and what no integer holds: ``codegen.cpp.spelling`` hides such casts.
 """
 
 LIBRARIES: Final = ("-lmvec", "-lm")

@@ -510,3 +510,25 @@ def test_an_integer_has_no_negative_zero(whole: torch.dtype, back: torch.dtype) 
         found = torch.compile(f, backend="tilewright")(x)
         for mine, wanted in zip(found, f(x), strict=True):
             assert mine.equal(wanted) and mine.signbit().equal(wanted.signbit())
+
+
+@pytest.mark.parametrize("back", [torch.float16, torch.float32, torch.float64])
+@pytest.mark.parametrize("whole", [torch.uint8, torch.int16, torch.int32, torch.int64])
+def test_a_float_of_an_integer_is_one_that_the_integer_has(
+    whole: torch.dtype, back: torch.dtype
+) -> None:
+    """Whichever integer a processor makes of NaN, infinity or what has no room."""
+
+    def f(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        y = x.to(whole)
+        return y, y.to(back), y.to(back) / -1.5, torch.where(x > 9, y, 3).to(back)
+
+    for start in (torch.float32, torch.float64):
+        torch._dynamo.reset()
+        large = [float("nan"), float("inf"), -float("inf"), 3e19, -3e19, 1e10, 40000.0]
+        x = torch.tensor([*large, 2.5, -0.5] * 7, dtype=start)
+        y, same, divided, chosen = torch.compile(f, backend="tilewright")(x)
+        assert y.equal(x.to(whole))
+        assert same.equal(y.to(back))
+        assert divided.equal(y.to(back) / -1.5)
+        assert chosen.equal(torch.where(x > 9, y, 3).to(back))

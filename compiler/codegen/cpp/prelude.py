@@ -22,8 +22,8 @@ typedef double f64;
 extern "C" void *aligned_alloc(u64, u64);
 extern "C" void free(void *);
 // the same value, of which the compiler knows nothing
-INLINE f32 hidden(f32 x) { __asm__("" : "+m"(x)); return x; }
-INLINE f64 hidden(f64 x) { __asm__("" : "+m"(x)); return x; }
+INLINE i32 hidden(i32 x) { __asm__("" : "+m"(x)); return x; }
+INLINE i64 hidden(i64 x) { __asm__("" : "+m"(x)); return x; }
 """
 
 CONVERSIONS: Final = """\

@@ -101,8 +101,8 @@ def operation(node: Expression, args: list[str]) -> str:
     op, dtype = node.op, node.dtype
     source = node.args[0].dtype
     if op == "cast":
-        text = cast(args[0], source, dtype)
-        return _without_sign(text, node) if _may_truncate(node) else text
+        value = _hidden(args[0], source) if _may_truncate(node) else args[0]
+        return cast(value, source, dtype)
     if op == "bitcast":
         return _bitcast(args[0], source, dtype)
     if op == "guard":
@@ -165,7 +165,10 @@ def cast(value: str, source: str, dtype: str) -> str:
 
 def _may_truncate(node: Expression) -> bool:
     """Return whether a cast makes a float of an integer that was one of a float."""
-    if type_class(node.dtype) != "float" or type_class(node.args[0].dtype) == "float":
+    source = node.args[0].dtype
+    if type_class(node.dtype) != "float" or source == "bool":
+        return False
+    if type_class(source) == "float":
         return False
     return any(
         part.op == "cast"
@@ -175,15 +178,13 @@ def _may_truncate(node: Expression) -> bool:
     )
 
 
-def _without_sign(text: str, node: Expression) -> str:
-    """Return the text of such a cast, with a zero added that the compiler cannot see.
+def _hidden(value: str, source: str) -> str:
+    """Return an integer with a zero added that the compiler cannot see.
 
-    It would take both casts for a truncation, which leaves -0 of what lies above -1
-    where an integer has no such zero.
+    It would take both casts for a truncation of the float, which leaves -0 of what
+    lies above -1, and NaN, infinity and all that the integer has no room for.
     """
-    if node.dtype in HALF_TYPES:
-        return text.removesuffix(")") + " + nought_f32)"
-    return f"({text} + nought_{VALUES[node.dtype]})"
+    return f"({value} + nought_{'i64' if VALUES[source] == 'i64' else 'i32'})"
 
 
 def _bitcast(value: str, source: str, dtype: str) -> str:

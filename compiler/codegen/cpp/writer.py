@@ -59,7 +59,7 @@ class Writer:
         text = "" if empty else self.body.text().replace("\n", "\n    ")
         noughts = "".join(
             f"    const {kind} nought_{kind} = hidden(({kind})0);\n"
-            for kind in ("f32", "f64")
+            for kind in ("i32", "i64")
             if f"nought_{kind}" in text
         )
         return (
