@@ -16,7 +16,7 @@ from compiler.mixed.fragments import (
     weight_order,
 )
 from compiler.mixed.tiling import Problem
-from compiler.mixed.upcast import bit_places, zero_code
+from compiler.mixed.upcast import bit_places, zero_bits, zero_points
 from compiler.permuting.api import permute
 from compiler.permuting.nibbles import pack as pack_halves
 from compiler.permuting.nibbles import unpack as unpack_halves
@@ -79,8 +79,7 @@ class PackedWeight:
         scales = self._rows_of_scales(self.scales)
         zeros = None
         if self.zeros is not None:
-            base = zero_code(problem.target)
-            zeros = (self._rows_of_scales(self.zeros).int() - base).to(torch.uint8)
+            zeros = zero_points(self._rows_of_scales(self.zeros), problem.target)
         return codes.contiguous(), scales, zeros
 
     def _rows_of_scales(self, packed: torch.Tensor) -> torch.Tensor:
@@ -297,7 +296,7 @@ def _zeros(problem: Problem, zeros: torch.Tensor) -> torch.Tensor:
             "zero points must be 0 to 15, got "
             f"{int(whole.min())} to {int(whole.max())}; shift codes and zeros"
         )
-    return (whole + zero_code(problem.target)).to(torch.int16)
+    return zero_bits(whole, problem.target)
 
 
 def _pack_scales(problem: Problem, rows: torch.Tensor) -> torch.Tensor:

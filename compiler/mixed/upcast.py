@@ -2,9 +2,14 @@
 
 Floats with fewer exponent and mantissa bits are floats of the wider type with another
 bias: their bits are put in place, and one multiplication by a power of two, exact for
-subnormals too, corrects the bias. Integers are put into the mantissa of a float whose
-unit in the last place is 1, and a subtraction, exact as well, leaves the integer.
-(Both are well known; see e.g. the dequantisers of FasterTransformer and Marlin.)
+subnormals too, corrects the bias. Integers of 8 bits are put into the mantissa of a
+float whose unit in the last place is 1, and a subtraction, exact as well, leaves the
+integer. (Both are well known; see e.g. the dequantisers of FasterTransformer and
+Marlin.) Integers of 4 bits are taken as the bits of a subnormal, in which the lowest
+eight bits of bf16, eleven of fp16, count alike: so two codes of a half word need no
+shift and none needs a second operand. One multiplication and addition, exact, brings
+them to a power of two that the type has, and leaves the zero point out; what is missing
+to 1 is :attr:`Upcast.factor`.
 
 Each block also takes a number that is always 0, the *gate*, which the assembler cannot
 know. It is joined to the word first, so nothing is done to a word before the gate is
@@ -23,6 +28,8 @@ float go to bits that are far apart; so its four bits are apart in the word too,
 from dataclasses import dataclass
 from typing import Final
 
+import torch
+
 from algebra.errors import UnsupportedLayoutError
 from compiler.mixed.formats import WeightFormat
 
@@ -31,6 +38,8 @@ TARGETS: Final = ("bf16", "fp16")
 
 _PACKED: Final = {"bf16": "bf16x2", "fp16": "f16x2"}
 """Two of a type in a register, by PTX's name."""
+
+_DTYPES: Final = {"bf16": torch.bfloat16, "fp16": torch.float16}
 
 _AND_OR: Final = "0xea"  # (a & b) | c
 _AND_XOR: Final = "0x6a"  # (a & b) ^ c
@@ -45,14 +54,16 @@ class Upcast:
         constraints: Its operands' kinds.
         outputs: Number of results: register by register, low half first.
         takes_zeros: Whether a second word holds the zero points, as
-            :func:`zero_code` has them, of rows r (low half) and r + 8 (high half). The
+            :func:`zero_bits` has them, of rows r (low half) and r + 8 (high half). The
             last word is the gate.
+        factor: Power of two that the results have to be multiplied by.
     """
 
     text: str
     constraints: str
     outputs: int
     takes_zeros: bool
+    factor: float
 
 
 _FLOAT4_PLACES: Final = {
@@ -79,12 +90,35 @@ def bit_places(format: WeightFormat, target: str) -> tuple[int, ...]:
     return tuple(range(16))
 
 
-def zero_code(target: str) -> int:
-    """Return the bits of the float that 4-bit codes are put into, as an integer.
+_SMALLEST: Final = {"bf16": -133, "fp16": -24}
+"""Exponent of the smallest subnormal, what a code in the lowest bits counts."""
 
-    A zero point z is stored as this plus z: 128 + z in bf16 or 1024 + z in fp16.
+_INT4: Final = {"bf16": -6, "fp16": -9}
+"""Exponent of what a code counts in the end: a larger factor would not fit the type."""
+
+
+def zero_bits(zeros: torch.Tensor, target: str) -> torch.Tensor:
+    """Return zero points as the kernel adds them: minus them, as small as codes are.
+
+    Args:
+        zeros: Integers 0 to 15.
+        target: ``"bf16"`` or ``"fp16"``.
+
+    Returns:
+        The floats' bits, int16, of the same shape.
+
+    Example:
+        >>> zero_bits(torch.tensor([8]), "bf16").view(torch.bfloat16)
+        tensor([-0.1250], dtype=torch.bfloat16)
     """
-    return {"bf16": 0x4300, "fp16": 0x6400}[target]
+    small = zeros.to(torch.float32) * -(2.0 ** _INT4[target])
+    return small.to(_DTYPES[target]).view(torch.int16)
+
+
+def zero_points(bits: torch.Tensor, target: str) -> torch.Tensor:
+    """Return the zero points, uint8, of which :func:`zero_bits` made these bits."""
+    small = bits.view(_DTYPES[target]).to(torch.float32)
+    return (small * -(2.0 ** -_INT4[target])).to(torch.uint8)
 
 
 def upcast(format: WeightFormat, target: str, *, zeros: bool = False) -> Upcast:
@@ -127,7 +161,9 @@ def upcast(format: WeightFormat, target: str, *, zeros: bool = False) -> Upcast:
     for i in range(registers):
         lines.append(f"mov.b32 {{${2 * i}, ${2 * i + 1}}}, w{i};")
     constraints = ",".join(["=h"] * word + ["r"] * (gate - word + 1))
-    return Upcast("{ " + " ".join(lines) + " }", constraints, word, zeros)
+    factor = 2.0 ** -_INT4[target] if format.name == "int4" else 1.0
+    text = "{ " + " ".join(lines) + " }"
+    return Upcast(text, constraints, word, zeros, factor)
 
 
 def _moved(to: str, distance: int) -> str:
@@ -140,19 +176,25 @@ def _moved(to: str, distance: int) -> str:
 
 
 def _int4(register: int, target: str, zeros: str) -> list[str]:
-    base = zero_code(target)
+    odd = register & 1  # these are of rows r + 8, and in bits 4 to 7
+    mask = "0x00F000F0" if odd else "0x000F000F"
+    factor = _twice(2.0 ** (_INT4[target] - _SMALLEST[target] - 4 * odd), target)
     lines = [
-        _moved("t", -4 * register),
-        f"lop3.b32 w{register}, t, 0x000F000F, {base | base << 16:#x}, {_AND_OR};",
+        _moved("t", -8 * (register // 2)),
+        f"and.b32 t, t, {mask};",
+        f"mov.b32 u, {factor};",
     ]
     if zeros:
-        # registers alternate between rows r and r + 8
-        half = "0x3232" if register & 1 else "0x1010"
-        lines.append(f"prmt.b32 z, {zeros}, {zeros}, {half};")
+        lines.append(f"prmt.b32 z, {zeros}, {zeros}, {'0x3232' if odd else '0x1010'};")
     else:
-        lines.append(f"mov.b32 z, {(base + 8) | (base + 8) << 16:#x};")
-    lines.append(f"sub.{_PACKED[target]} w{register}, w{register}, z;")
-    return lines
+        lines.append(f"mov.b32 z, {_twice(-8 * 2.0 ** _INT4[target], target)};")
+    return [*lines, f"fma.rn.{_PACKED[target]} w{register}, t, u, z;"]
+
+
+def _twice(value: float, target: str) -> str:
+    """Return a float's bits in both halves of a word, as PTX spells them."""
+    bits = int(torch.tensor(value, dtype=_DTYPES[target]).view(torch.int16)) & 0xFFFF
+    return f"0x{bits | bits << 16:08X}"
 
 
 def _int8(register: int, target: str) -> list[str]:

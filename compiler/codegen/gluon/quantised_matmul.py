@@ -493,7 +493,8 @@ class _Writer(Cut):
             guards.append("(row < m)")
         guard = f", mask={' & '.join(guards)}" if guards else ""
         store = [
-            f"gl.store(out + row * {problem.n} + column, (total * alpha).to({kind})"
+            f"gl.store(out + row * {problem.n} + column, "
+            f"(total * (alpha * {self.casts.factor!r})).to({kind})"
             f"{guard})"
         ]
         if tiling.splits > 1:

@@ -194,7 +194,7 @@ def test_weights_go_straight_to_the_instruction() -> None:
 
 @pytest.mark.parametrize(
     ("found", "replaced"),
-    [("0x43084308", "0x43074307"), ("0x000F000F,", "0x000F0007,")],
+    [("0xBE00BE00", "0xBDE0BDE0"), ("0x000F000F;", "0x000F0007;")],
     ids=["zero point", "mask"],
 )
 def test_planted_faults_are_seen(found: str, replaced: str) -> None:
