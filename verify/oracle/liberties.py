@@ -19,6 +19,9 @@ CONTRACTED: Mapping[str, tuple[int, int, int]] = {
 }
 """Products of tensors: the first factor's place, and the summed dim of both factors."""
 
+SCATTERED = ("index_add", "scatter_add")
+"""Sums into places of the first operand, which the index tells."""
+
 _HALVES = (torch.float16, torch.bfloat16)
 
 
@@ -40,11 +43,16 @@ def in_other_order(
         generator: For the shuffles.
     """
     name = func._schema.name.partition("::")[2]
-    if func._schema.is_mutable or not args[0].dtype.is_floating_point:
+    if not args[0].dtype.is_floating_point:
+        return None
+    if name.removesuffix("_") in SCATTERED and run < 2:
+        scattered = _scattered(func, args, kwargs, wide=run == 1)
+        return args[0].copy_(scattered) if name[-1] == "_" else scattered
+    if func._schema.is_mutable:
         return None
     if name in CONTRACTED:
         if run == 1:
-            wide = [a.double() if isinstance(a, torch.Tensor) else a for a in args]
+            wide = [_double(a) for a in args]
             return _like(args[0], func(*wide, **kwargs))
         mixed = _shuffled(args, *CONTRACTED[name], generator)
         return _like(args[0], func(*mixed, **kwargs))
@@ -65,6 +73,30 @@ def in_other_order(
             found = func(_in_any_order(x, dims, generator), *rest)
     made: torch.Tensor = found.to(wanted)
     return made
+
+
+def _scattered(
+    func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], wide: bool
+) -> torch.Tensor:
+    """Return a scattered sum that is rounded once, or with each term along the dim."""
+    total: torch.Tensor = args[0]
+    dim, index, source, *rest = args[1:]
+    if wide:
+        return _like(
+            total, func(total.double(), dim, index, source.double(), *rest, **kwargs)
+        )
+    total, source = total.clone(), source.clone()
+    along = dim if index.dim() > 1 else 0
+    for i in range(index.shape[along] if index.dim() else 0):
+        terms = source.narrow(dim, i, 1)
+        total = func(total, dim, index.narrow(along, i, 1), terms, *rest, **kwargs)
+    return total
+
+
+def _double(value: Any) -> Any:
+    if isinstance(value, torch.Tensor) and value.dtype.is_floating_point:
+        return value.double()
+    return value
 
 
 def _like(operand: torch.Tensor, found: torch.Tensor) -> torch.Tensor:

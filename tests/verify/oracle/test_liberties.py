@@ -176,3 +176,63 @@ def test_a_truth_that_a_batch_s_mean_decides_is_left_open() -> None:
     first, second = function(*given())
     assert compare(wanted, [~first, second, *given()]) is None
     assert compare(wanted, [first, ~second, *given()]) is not None
+
+
+HALVES: dict[str, Callable[[torch.Tensor], tuple[torch.Tensor, ...]]] = {
+    "index_add": lambda x: (x.index_add(0, torch.tensor([0, 0]), x[:2].clone()),),
+    "index_add_": lambda x: (x.index_add_(0, torch.tensor([0, 0]), x[:2].clone()),),
+    "scatter_add": lambda x: (
+        x.scatter_add(0, torch.zeros(2, 3, dtype=torch.long), x.clone()),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HALVES)
+def test_a_scattered_sum_of_halves_may_overflow_on_the_way(name: str) -> None:
+    def build() -> list[torch.Tensor]:
+        return [torch.tensor([[65504.0, 1, 3], [-INF, 2, 5]], dtype=torch.float16)]
+
+    wanted = expected(HALVES[name], build)
+    for value in (NAN, -INF):
+        right = build()
+        HALVES[name](*right)
+        (other,) = HALVES[name](*build())
+        other[0, 0] = value
+        kept = [other] if name.endswith("_") else right
+        assert compare(wanted, [other, *kept]) is None
+    other[0, 1] += 1
+    kept = [other] if name.endswith("_") else right
+    assert compare(wanted, [other, *kept]) is not None
+
+
+def test_a_quotient_of_halves_may_lose_its_fraction_before_it_is_rounded() -> None:
+    def build() -> list[torch.Tensor]:
+        x = torch.tensor([0.6015625, -0.5, -0.8984375], dtype=torch.bfloat16)
+        return [x, torch.tensor([0.69921875, -0.10009765625, 0.3], dtype=x.dtype)]
+
+    def function(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return (torch.div(x, y, rounding_mode="trunc"),)
+
+    wanted = expected(function, build)
+    for value in (4.0, 5.0):
+        (other,) = function(*build())
+        other[1] = value
+        assert compare(wanted, [other, *build()]) is None
+    other[0] = 1.0
+    assert compare(wanted, [other, *build()]) is not None
+
+
+@pytest.mark.parametrize("function", [torch.sinh, torch.cosh])
+def test_vectors_of_integers_may_overflow_early(function: Function) -> None:
+    def build() -> list[torch.Tensor]:
+        return [torch.cat([torch.arange(85, 93), torch.zeros(192).long()])]
+
+    wanted = expected(lambda x: (function(x),), build)
+    exact = function(build()[0].double()).float()
+    assert exact[4].isfinite() and exact[5].isinf()
+    for value in (INF, float(exact[4])):
+        other = exact.clone()
+        other[4] = value
+        assert compare(wanted, [other, *build()]) is None
+    other[3] = INF
+    assert compare(wanted, [other, *build()]) is not None
