@@ -295,7 +295,8 @@ class _Moved(TorchDispatchMode):
         if self.seed < 2 and name in ("maximum", "minimum"):
             # vectors make a NaN up, scalars take an operand's
             set_bits_of_nans(out, bool(self.seed))
-        if name in _EXACT or (func._schema.is_mutable and not name.endswith("_")):
+        written = name.endswith("_") or "out" in (kwargs or {})
+        if name in _EXACT or (func._schema.is_mutable and not written):
             return out
         if isinstance(out, torch.Tensor):
             return self._moved(out)

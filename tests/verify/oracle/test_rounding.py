@@ -417,3 +417,24 @@ def test_an_element_that_no_run_moves_may_be_rounded() -> None:
     constant = right.clone()
     constant[1] = torch.nextafter(constant[1], torch.tensor(9.0))
     assert compare(wanted, [constant, *build()]) is not None
+
+
+def test_what_is_written_to_a_given_tensor_is_rounded_too() -> None:
+    def build() -> list[torch.Tensor]:
+        return [torch.tensor([0.1, float("nan")], dtype=torch.bfloat16)]
+
+    def function(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        torch.mul(x, 300.0, out=x)
+        x.view(torch.uint8).bitwise_and_(254)
+        return (x,)
+
+    wanted = expected(function, build)
+    for bits in (0x7EC0, 0xFEFE):  # of a NaN, but for the lowest bits of the bytes
+        x = build()[0]
+        function(x)
+        x.view(torch.int16)[1] = bits - (bits >> 15 << 16)
+        assert compare(wanted, [x, x]) is None
+    x[0] = 31.0
+    assert compare(wanted, [x, x]) is not None
+    product = expected(lambda x: (torch.mul(x, 0.3, out=x.clone()),), build)
+    assert product.bounds[0] is not None and float(product.bounds[0][0]) > 0
