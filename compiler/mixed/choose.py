@@ -2,8 +2,22 @@
 
 from dataclasses import replace
 
+from algebra.bits import is_power_of_two
 from algebra.errors import DimMismatchError
+from compiler.mixed.fragments import unit_depth
 from compiler.mixed.tiling import Problem, Tiling
+
+MULTIPROCESSORS = 132
+"""Of an H100 or H200 in its SXM module."""
+
+MOST_KEPT = 4096
+"""Input features whose activations 16 warps keep beside two tiles of weights."""
+
+FEW_TURNS = 3
+"""Tiles of a multiprocessor from which on it pays to keep the activations."""
+
+MOST_AT_ONCE = 8
+"""Tiles of a multiprocessor whose sums stay in registers."""
 
 PROGRAMS = 256
 """Programs that fill a large GPU about twice."""
@@ -44,13 +58,14 @@ def default_tiling(problem: Problem, m: int) -> Tiling:
     """Return a tiling for ``m`` rows of activations.
 
     Few rows: warps along the input features and no splits, so that the weights are
-    read once and all at once. Many rows: warps along the output features share the
-    activations, and splits fill the GPU.
+    read once and all at once; if there are several tiles for a multiprocessor, it keeps
+    the activations of up to 8 rows. Many rows: warps along the output features share
+    the activations, and splits fill the GPU.
     """
     rows = strip_rows(m)
     depth = fit_depth(problem)
     if rows == 8:
-        return Tiling(rows=8, row_tiles=1, warps_k=8, depth=depth)
+        return _kept(problem) or Tiling(rows=8, row_tiles=1, warps_k=8, depth=depth)
     if rows == 16:
         return Tiling(rows=16, row_tiles=2, warps_k=8, depth=depth)
     one = Tiling(
@@ -66,8 +81,16 @@ def default_tiling(problem: Problem, m: int) -> Tiling:
     return replace(one, splits=splits)
 
 
-def candidates(problem: Problem, m: int) -> list[Tiling]:
-    """Return tilings worth timing for ``m`` rows, the default one first."""
+def candidates(
+    problem: Problem, m: int, multiprocessors: int = MULTIPROCESSORS
+) -> list[Tiling]:
+    """Return tilings worth timing for ``m`` rows, the default one first.
+
+    Args:
+        problem: What is computed.
+        m: Rows of activations.
+        multiprocessors: Of the GPU.
+    """
     rows, depth = strip_rows(m), fit_depth(problem)
     deep = fit_depth(problem, 256)
     found = [default_tiling(problem, m)]
@@ -97,6 +120,7 @@ def candidates(problem: Problem, m: int) -> list[Tiling]:
                         copied=copied,
                     )
                 )
+        found += _keeping(problem, rows, multiprocessors)
     else:
         for strip, row_tiles, warps_n, warps_k, splits in (
             (rows, 1, 4, 1, 1),
@@ -130,3 +154,35 @@ def candidates(problem: Problem, m: int) -> list[Tiling]:
         if tiling.splits * tiling.warps_k * tiling.depth <= problem.k:
             fitting.append(tiling)
     return fitting
+
+
+def _kept(problem: Problem) -> Tiling | None:
+    """Return the tiling that keeps up to 8 rows of activations where that pays."""
+    turns = problem.row_tiles / MULTIPROCESSORS
+    few = FEW_TURNS <= turns <= MOST_AT_ONCE and problem.k <= MOST_KEPT
+    if problem.format.bits != 4 or not few:
+        return None
+    return next(
+        (t for t in _keeping(problem, 8, MULTIPROCESSORS) if t.warps == 16), None
+    )
+
+
+def _keeping(problem: Problem, rows: int, multiprocessors: int) -> list[Tiling]:
+    """Return tilings whose programs keep their activations."""
+    found = []
+    unit = unit_depth(problem.format.bits)
+    for warps_k in (8, 16):
+        depth = problem.k // warps_k
+        if depth * warps_k != problem.k or not is_power_of_two(depth) or depth < unit:
+            continue
+        found += [
+            Tiling(
+                rows=rows,
+                warps_k=warps_k,
+                depth=depth,
+                stages=stages,
+                programs=multiprocessors,
+            )
+            for stages in ((1, 2) if rows == 8 else (1,))
+        ]
+    return found

@@ -109,6 +109,9 @@ class Tiling:
             registers hold. Slabs of more rows are loaded where they are used.
         copied: Whether weights are copied into shared memory while nothing waits, and
             leave the registers to activations.
+        programs: Programs along the output features that keep their activations in
+            registers and take tile after tile; 0 for a program a tile. All warps along
+            k together must take all input features in one step.
     """
 
     rows: int
@@ -121,6 +124,7 @@ class Tiling:
     dependent: bool = False
     ahead: int = 32
     copied: bool = False
+    programs: int = 0
 
     def __post_init__(self) -> None:
         for name in ("rows", "row_tiles", "warps_k", "warps_n", "depth", "stages"):
@@ -132,6 +136,12 @@ class Tiling:
                 )
         if self.ahead < 0:
             raise OutOfRangeError(f"ahead must not be negative, got {self.ahead}")
+        if self.programs < 0 or (self.programs and (self.copied or self.splits > 1)):
+            raise OutOfRangeError(
+                "programs must not be negative, and 0 with splits or copied weights, "
+                f"got programs={self.programs}, splits={self.splits}, "
+                f"copied={self.copied}"
+            )
         if self.splits < 1 or self.warps > MOST_WARPS:
             raise OutOfRangeError(
                 f"splits must be positive and warps at most {MOST_WARPS}, got "
@@ -170,6 +180,12 @@ class Tiling:
                 f"depth must be a multiple of {unit} that divides k={problem.k}, and "
                 f"divides or is a multiple of group={problem.group}, got "
                 f"depth={self.depth}",
+                depth=self.depth,
+            )
+        if self.programs and self.warps_k * self.depth != problem.k:
+            raise DimMismatchError(
+                f"programs that keep their activations need warps_k * depth == k, got "
+                f"warps_k={self.warps_k}, depth={self.depth}, k={problem.k}",
                 depth=self.depth,
             )
         if self.warps_k * self.columns * self.rows * 4 > SHARED_BYTES:

@@ -124,10 +124,15 @@ class Cut:
             self._warps(rank),
         )
 
+    @property
+    def sum_columns(self) -> int:
+        """Output features whose sums meet at once."""
+        return self.tiling.columns
+
     def _sums(self) -> str:
         """Return the layout of the sums: a thread has those of all warps along k."""
         tiling = self.tiling
-        columns, rows = tiling.columns, tiling.rows
+        columns, rows = self.sum_columns, tiling.rows
         share = columns * rows // (32 * tiling.warps)
         each = max(1, min(4, share, columns // 8))
         lanes_n = min(32, columns // each)

@@ -103,11 +103,15 @@ def kernel_text(problem: Problem, tiling: Tiling, *, ragged: bool = True) -> Ker
         DimMismatchError: The tiling does not fit the problem.
     """
     tiling.check(problem)
-    return _Writer(problem, tiling, ragged).write()
+    if tiling.programs:
+        from .quantised_rounds import RoundsWriter
+
+        return RoundsWriter(problem, tiling, ragged).write()
+    return Writer(problem, tiling, ragged).write()
 
 
-class _Writer(Cut):
-    """Writes the lines of a kernel."""
+class Writer(Cut):
+    """Writes the lines of a kernel, of a program a tile."""
 
     def __init__(self, problem: Problem, tiling: Tiling, ragged: bool) -> None:
         super().__init__(problem, tiling)
@@ -118,39 +122,11 @@ class _Writer(Cut):
         self.lines: list[str] = []
 
     def write(self) -> KernelText:
+        """Return the kernel."""
         problem, tiling = self.problem, self.tiling
         self.lines = []
         self._start()
-        stages = min(tiling.stages, self.steps)
-        while self.steps % stages:
-            stages -= 1
-        self.stages = stages
-        if tiling.copied:
-            shape = [*self.tile, self.units, UNIT_WORDS]
-            self.add(
-                f"memory = gl.allocate_shared_memory(gl.int32, {[stages, *shape]}, "
-                "gl.SwizzledSharedLayout(1, 1, 1, [4, 3, 2, 1, 0]))"
-            )
-        for stage in range(stages):
-            self._load(stage, str(stage))
-        if tiling.dependent:
-            self.add(
-                *_statement("griddepcontrol.launch_dependents;"),
-                *_statement("griddepcontrol.wait;"),
-            )
-        self._set_lead()
-        for number in range(self.lead):
-            self._activations(number, number % self.slabs, str(number // self.slabs))
-        if self.steps > stages:
-            self.add(f"for base in range(0, {self.steps - stages}, {stages}):")
-            kept, self.lines = self.lines, []
-            for stage in range(stages):
-                self._multiply(stage, "base", 2 * stages, stages - 1)
-                self._load(stage, f"(base + {stage + stages})")
-            self.lines = kept + ["    " + line for line in self.lines]
-        for stage in range(stages):
-            self._multiply(stage, str(self.steps - stages), stages, stages - 1 - stage)
-        self._finish()
+        self.body()
         layouts = self.layouts()
         parameters = {
             "weight": "*i32",
@@ -178,10 +154,52 @@ class _Writer(Cut):
             ]
         )
         return KernelText(
-            text, parameters, tiling.warps, (tiling.tiles(problem), tiling.splits)
+            text,
+            parameters,
+            tiling.warps,
+            (tiling.programs or tiling.tiles(problem), tiling.splits),
         )
 
+    def body(self) -> None:
+        """Write what follows the pointers."""
+        tiling = self.tiling
+        stages = min(tiling.stages, self.steps)
+        while self.steps % stages:
+            stages -= 1
+        self.stages = stages
+        if tiling.copied:
+            shape = [*self.tile, self.units, UNIT_WORDS]
+            self.add(
+                f"memory = gl.allocate_shared_memory(gl.int32, {[stages, *shape]}, "
+                "gl.SwizzledSharedLayout(1, 1, 1, [4, 3, 2, 1, 0]))"
+            )
+        for stage in range(stages):
+            self._load(stage, str(stage))
+        self.wait_for_others()
+        self._set_lead()
+        for number in range(self.lead):
+            self._activations(number, number % self.slabs, str(number // self.slabs))
+        if self.steps > stages:
+            self.add(f"for base in range(0, {self.steps - stages}, {stages}):")
+            kept, self.lines = self.lines, []
+            for stage in range(stages):
+                self._multiply(stage, "base", 2 * stages, stages - 1)
+                self._load(stage, f"(base + {stage + stages})")
+            self.lines = kept + ["    " + line for line in self.lines]
+        for stage in range(stages):
+            self._multiply(stage, str(self.steps - stages), stages, stages - 1 - stage)
+        self._finish()
+
+    def wait_for_others(self) -> None:
+        """Let the next kernel start, and wait for the one before, if launched so."""
+        if self.tiling.dependent:
+            self.add(
+                *_statement("griddepcontrol.launch_dependents;"),
+                *_statement("griddepcontrol.wait;"),
+            )
+
     def add(self, *lines: str) -> None:
+        """Add lines to the kernel."""
         self.lines += lines
 
     def _start(self) -> None:
@@ -308,26 +326,13 @@ class _Writer(Cut):
             stages: Steps from ``start`` on whose activations may be loaded ahead.
             pending: Steps whose copies may still be on their way.
         """
-        tile, tiling = self.tile, self.tiling
-        count = self.units * 4
+        tiling = self.tiling
         if tiling.copied:
             self.add(
                 f"async_copy.wait_group({pending})",
                 f"w{stage} = memory.index({stage}).load(WEIGHTS)",
             )
-        self.add(
-            f"w = gl.reshape(w{stage}, {[*tile, self.units, 8, 4, 4]})",
-            "w = gl.permute(w, [0, 1, 2, 4, 5, 3, 6])",
-            f"w = gl.reshape(w, {[*tile, 8, 4, count]})",
-            *split_last("w", [*tile, 8, 4], count),
-        )
-        self._scales(stage)
-        per_group = self.slabs // self.groups
-        # a single tile's products would wait for each other: two sums take turns, if
-        # there are enough of them to be worth an addition
-        products = per_group * (self.slab // 16)
-        alone = tiling.row_tiles * tiling.rows == ROWS_OF_ONE
-        chains = 2 if alone and products > 2 else 1
+        self.words_and_scales(stage)
         for number in range(self.slabs):
             here = stage * self.slabs + number
             if here % (self.lead or self.slabs) == 0:
@@ -335,23 +340,46 @@ class _Writer(Cut):
             if not self.lead:
                 self._activations(0, number, f"({start} + {stage})")
             self._take_fragments(here % (2 * self.lead) if self.lead else 0)
-            group, place = divmod(number, per_group)
-            if place == 0:
-                self.add(
-                    *(
-                        f"part_{chain} = gl.zeros([{tiling.warps_k}, "
-                        f"{tiling.columns}, {tiling.rows}], gl.float32, MMA)"
-                        for chain in range(chains)
-                    )
+            self.multiply_slab(number)
+
+    def words_and_scales(self, stage: int) -> None:
+        """Take the words and scales of a step apart."""
+        tile = self.tile
+        count = self.units * 4
+        self.add(
+            f"w = gl.reshape(w{stage}, {[*tile, self.units, 8, 4, 4]})",
+            "w = gl.permute(w, [0, 1, 2, 4, 5, 3, 6])",
+            f"w = gl.reshape(w, {[*tile, 8, 4, count]})",
+            *split_last("w", [*tile, 8, 4], count),
+        )
+        self._scales(stage)
+
+    def multiply_slab(self, number: int, prefix: str = "") -> None:
+        """Multiply a slab with its fragments ``x_{prefix}0``, ..."""
+        tiling = self.tiling
+        per_group = self.slabs // self.groups
+        # a single tile's products would wait for each other: two sums take turns, if
+        # there are enough of them to be worth an addition
+        products = per_group * (self.slab // 16)
+        alone = tiling.row_tiles * tiling.rows == ROWS_OF_ONE
+        chains = 2 if alone and products > 2 else 1
+        group, place = divmod(number, per_group)
+        if place == 0:
+            self.add(
+                *(
+                    f"part_{chain} = gl.zeros([{tiling.warps_k}, "
+                    f"{tiling.columns}, {tiling.rows}], gl.float32, MMA)"
+                    for chain in range(chains)
                 )
-            for i in range(self.slab // 16):
-                product = number * (self.slab // 16) + i
-                self._fragment(product, group)
-                part = f"part_{product % chains}"
-                self.add(f"{part} = mma_v2(a, x_{i}, {part})")
-            if place == per_group - 1:
-                parts = " + ".join(f"part_{chain}" for chain in range(chains))
-                self.add(f"acc += ({parts}) * g_{group}")
+            )
+        for i in range(self.slab // 16):
+            product = number * (self.slab // 16) + i
+            self._fragment(product, group)
+            part = f"part_{product % chains}"
+            self.add(f"{part} = mma_v2(a, x_{prefix}{i}, {part})")
+        if place == per_group - 1:
+            parts = " + ".join(f"part_{chain}" for chain in range(chains))
+            self.add(f"acc += ({parts}) * g_{group}")
 
     def _scales(self, stage: int) -> None:
         """Bring the scales of a step to the accumulators' rows, as float32."""
@@ -403,6 +431,10 @@ class _Writer(Cut):
                 self._activations(
                     slot * self.lead + ahead % self.lead, ahead % self.slabs, step
                 )
+        self.add_gate()
+
+    def add_gate(self) -> None:
+        """Keep what follows after the loads so far."""
         self.add(
             'gate = gl.inline_asm_elementwise(GATE, "=r", [], dtype=gl.int32, '
             "is_pure=False, pack=1)"
@@ -421,24 +453,25 @@ class _Writer(Cut):
         start = f"{step} * {per_step * tiling.depth} + {number * self.slab}"
         self.add(f"f{slot} = gl.load(xs + {start}{guard})")
 
-    def _take_fragments(self, slot: int) -> None:
+    def _take_fragments(self, slot: int, prefix: str = "") -> None:
         """Take the fragments of a slab of activations apart."""
         warps, rows = self.tiling.warps_k, self.tiling.rows
         if self.slab == 32:
             self.add(
                 f"f = gl.reshape(f{slot}, {[warps, 4, 2, 2, 2, rows]})",
                 "f = gl.permute(f, [0, 3, 1, 4, 5, 2])",
-                "x_0, x_1 = gl.split(f)",
+                f"x_{prefix}0, x_{prefix}1 = gl.split(f)",
             )
         else:
             self.add(
                 f"f = gl.reshape(f{slot}, {[warps, 4, 2, 2, rows]})",
-                "x_0 = gl.permute(f, [0, 2, 1, 3, 4])",
+                f"x_{prefix}0 = gl.permute(f, [0, 2, 1, 3, 4])",
             )
         for i in range(self.slab // 16):
             self.add(
-                f"x_{i} = gl.convert_layout(gl.reshape(x_{i}, {[warps, 16, rows]}), B, "
-                "assert_trivial=True)"
+                f"x_{prefix}{i} = gl.reshape(x_{prefix}{i}, {[warps, 16, rows]})",
+                f"x_{prefix}{i} = gl.convert_layout(x_{prefix}{i}, B, "
+                "assert_trivial=True)",
             )
 
     def _fragment(self, number: int, group: int) -> None:
@@ -473,24 +506,33 @@ class _Writer(Cut):
             "a = gl.convert_layout(a, A, assert_trivial=True)",
         )
 
+    def column(self) -> str:
+        """Return the output feature of sum ``n``."""
+        return f"tile * {self.tiling.columns} + n"
+
+    def guards(self) -> list[str]:
+        """Return what holds for results that there are."""
+        found = []
+        if self.problem.n % self.tiling.columns:
+            found.append(f"(column < {self.problem.n})")
+        if self.ragged:
+            found.append("(row < m)")
+        return found
+
     def _finish(self) -> None:
         """Add the sums of the warps, and of the splits, and store."""
         problem, tiling = self.problem, self.tiling
         kind = _TYPES[problem.target]
-        shape = [tiling.columns, tiling.rows]
+        shape = [self.sum_columns, tiling.rows]
         layout = "gl.SliceLayout(0, SUMS)"
         self.add(
             "total = gl.sum(gl.convert_layout(acc, SUMS), axis=0)",
             f"n = {index_of(layout, shape, 0)}",
             f"r = {index_of(layout, shape, 1)}",
-            f"column = tile * {tiling.columns} + n",
+            f"column = {self.column()}",
             f"row = strip * {tiling.rows} + r",
         )
-        guards = []
-        if problem.n % tiling.columns:
-            guards.append(f"(column < {problem.n})")
-        if self.ragged:
-            guards.append("(row < m)")
+        guards = self.guards()
         guard = f", mask={' & '.join(guards)}" if guards else ""
         store = [
             f"gl.store(out + row * {problem.n} + column, "

@@ -5,7 +5,7 @@ from compiler.mixed.choose import candidates, default_tiling, fit_depth, strip_r
 from compiler.mixed.formats import FORMATS
 from compiler.mixed.tiling import Problem
 
-SIZES = [(4096, 4096), (11008, 4096), (4096, 11008), (48, 320), (16, 64)]
+SIZES = [(8192, 512), (4096, 4096), (11008, 4096), (4096, 11008), (48, 320), (16, 64)]
 
 
 def problems() -> list[Problem]:
@@ -33,14 +33,14 @@ def test_all_that_is_chosen_fits(m: int) -> None:
 
 
 def test_candidates_are_distinct_and_begin_with_the_default() -> None:
-    problem = problems()[0]
+    problem = problems()[1]
     found = candidates(problem, 16)
     assert found[0] == default_tiling(problem, 16)
     assert len(set(found)) == len(found) > 8
 
 
 def test_depth() -> None:
-    large, *_ = problems()
+    large = problems()[1]
     assert fit_depth(large) == 128
     assert fit_depth(large, 256) == 256
     odd = Problem(format=FORMATS["int4"], target="bf16", n=16, k=192, group=192)
@@ -51,3 +51,16 @@ def test_no_depth() -> None:
     odd = Problem(format=FORMATS["int4"], target="bf16", n=16, k=192, group=64)
     with pytest.raises(DimMismatchError, match="k=192"):
         fit_depth(odd, 32)
+
+
+def test_activations_are_kept_where_a_multiprocessor_has_several_tiles() -> None:
+    def chosen(n: int, k: int, m: int, name: str = "int4") -> int:
+        kind = FORMATS[name]
+        group = kind.block or 128
+        problem = Problem(format=kind, target="bf16", n=n, k=k, group=group)
+        return default_tiling(problem, m).programs
+
+    assert chosen(11008, 4096, 1) == chosen(14336, 4096, 8, "mxfp4") == 132
+    assert chosen(4096, 4096, 1) == chosen(11008, 4096, 9) == 0  # few, too many rows
+    assert chosen(11008, 8192, 1) == chosen(32000, 4096, 1) == 0  # registers are full
+    assert chosen(11008, 4096, 1, "int8") == chosen(11008, 3072, 1) == 0

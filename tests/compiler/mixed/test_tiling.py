@@ -56,6 +56,20 @@ def test_tilings_that_there_are_not(changes: dict[str, Any]) -> None:
         Tiling(**{"rows": 8} | changes)
 
 
+@pytest.mark.parametrize("other", [{"splits": 2}, {"copied": True}])
+def test_programs_that_keep_activations_do_nothing_else(other: dict[str, Any]) -> None:
+    with pytest.raises(OutOfRangeError, match="programs=3"):
+        Tiling(rows=8, programs=3, **other)
+    with pytest.raises(OutOfRangeError, match="programs=-1"):
+        Tiling(rows=8, programs=-1)
+
+
+def test_kept_activations_are_all_of_them() -> None:
+    Tiling(rows=8, warps_k=4, depth=128, programs=2).check(problem())
+    with pytest.raises(DimMismatchError, match="warps_k=2, depth=128, k=512"):
+        Tiling(rows=8, warps_k=2, depth=128, programs=2).check(problem())
+
+
 def test_depth_must_fit() -> None:
     with pytest.raises(DimMismatchError, match="depth=32"):
         Tiling(rows=8, depth=32).check(problem())
