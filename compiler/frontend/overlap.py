@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 from torch import fx
+from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 
 from compiler.torch_api import unseen
 
@@ -92,6 +93,11 @@ def overlaps_itself(value: Any) -> bool | None:
         return False
     if not all(type(number) is int for number in (*value.shape, *value.stride())):
         return None
+    return _strides_meet(value)
+
+
+def _strides_meet(value: torch.Tensor) -> bool:
+    """Return whether elements share memory; symbolic sizes are guarded to say so."""
     if value.numel() < 2:
         return False
     reach = 0
@@ -110,15 +116,27 @@ def written_overlap(graph: fx.GraphModule) -> bool:
     eager mode what is written then shows up at other places too; a graph of values
     knows nothing of that.
 
+    Symbolic sizes become guards: with others that overlap the graph is compiled anew.
+
     Args:
         graph: ATen operators, with fake tensors in ``meta["val"]``.
     """
     return any(
-        overlaps_itself(value)
+        _overlaps_by_guards(value)
         for target in _PARTS_WRITTEN
         for node in graph.graph.find_nodes(op="call_function", target=target)
         for value in (node.meta.get("val"), _changed(node))
     )
+
+
+def _overlaps_by_guards(value: Any) -> bool | None:
+    known = overlaps_itself(value)
+    if known is not None:
+        return known
+    try:
+        return _strides_meet(value)
+    except GuardOnDataDependentSymNode:
+        return None
 
 
 def _changed(node: fx.Node) -> Any:

@@ -46,6 +46,9 @@ _EXACT = {
 }  # fmt: skip
 """Operators that round nothing."""
 
+_MAKES_NANS = ("maximum", "minimum", "relu", "floor", "ceil", "trunc", "round", "clamp")
+"""Exact operators of which vectors make a NaN up, and scalars take an operand's."""
+
 _ACCUMULATES = {
     "sum", "mean", "nansum", "prod", "cumsum", "cumprod", "var", "std", "var_mean",
     "mm", "bmm", "addmm", "baddbmm", "dot", "mv", "addmv", "convolution",
@@ -292,8 +295,7 @@ class _Moved(TorchDispatchMode):
             out = in_other_order(func, args, named, run, self.generator)
         if out is None:
             out = func(*args, **(kwargs or {}))
-        if self.seed < 2 and name in ("maximum", "minimum"):
-            # vectors make a NaN up, scalars take an operand's
+        if self.seed < 2 and name.removesuffix("_") in _MAKES_NANS:
             set_bits_of_nans(out, bool(self.seed))
         written = name.endswith("_") or "out" in (kwargs or {})
         if name in _EXACT or (func._schema.is_mutable and not written):

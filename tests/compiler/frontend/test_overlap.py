@@ -128,6 +128,21 @@ def test_parts_written_into_copies_that_overlap_themselves(
             assert torch.equal(ours, theirs)
 
 
+def test_later_calls_may_overlap_where_sizes_are_symbols() -> None:
+    def function(x: torch.Tensor) -> torch.Tensor:
+        return torch.diagonal_scatter(x, x.diagonal() * 2).cummin(1)[1]
+
+    compiled = torch.compile(function, backend="tilewright", dynamic=True)
+    memory = torch.randn(99, generator=torch.Generator().manual_seed(0))
+    for sizes, strides in (
+        *(((3, 4), (4, 1)), ((5, 4), (1, 1)), ((5, 6), (6, 1))),
+        *(((4, 5), (3, 2)), ((7, 2), (2, 1)), ((2, 7), (1, 2)), ((6, 6), (2, 2))),
+    ):
+        x = memory.as_strided(sizes, strides)
+        found, due = compiled(x), function(x)
+        assert torch.equal(found, due) and found.stride() == due.stride()
+
+
 def test_a_part_of_an_overlapping_argument_beside_its_alias_is_not_lost() -> None:
     """Functionalisation cannot write it; the program fails as with ``aot_eager``."""
 

@@ -438,3 +438,16 @@ def test_what_is_written_to_a_given_tensor_is_rounded_too() -> None:
     assert compare(wanted, [x, x]) is not None
     product = expected(lambda x: (torch.mul(x, 0.3, out=x.clone()),), build)
     assert product.bounds[0] is not None and float(product.bounds[0][0]) > 0
+
+
+def test_the_sign_of_a_nan_that_is_rounded_is_left_open() -> None:
+    def build() -> list[torch.Tensor]:
+        return [torch.tensor([float("nan"), -1.5], dtype=torch.bfloat16)]
+
+    for function in (torch.round, torch.floor, torch.relu):
+        wanted = expected(lambda x, f=function: (f(x).signbit(),), build)
+        (right,) = (function(*build()).signbit(),)
+        for sign in (True, False):
+            other = torch.stack([torch.tensor(sign), right[1]])
+            assert compare(wanted, [other, *build()]) is None
+        assert compare(wanted, [~right, *build()]) is not None
