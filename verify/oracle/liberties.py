@@ -22,6 +22,9 @@ CONTRACTED: Mapping[str, tuple[int, int, int]] = {
 SCATTERED = ("index_add", "scatter_add")
 """Sums into places of the first operand, which the index tells."""
 
+BLOCK = 16
+"""Terms of a running sum that are added by themselves."""
+
 _HALVES = (torch.float16, torch.bfloat16)
 
 
@@ -56,6 +59,8 @@ def in_other_order(
             return _like(args[0], func(*wide, **kwargs))
         mixed = _shuffled(args, *CONTRACTED[name], generator)
         return _like(args[0], func(*mixed, **kwargs))
+    if name == "cumsum" and run < 2:
+        return _running(func, *args, wide=run == 1, **kwargs)
     if name not in (*SUMS, "prod"):
         return None
     x, *rest = args
@@ -91,6 +96,33 @@ def _scattered(
         terms = source.narrow(dim, i, 1)
         total = func(total, dim, index.narrow(along, i, 1), terms, *rest, **kwargs)
     return total
+
+
+def _running(
+    func: Any,
+    x: torch.Tensor,
+    dim: int,
+    *,
+    dtype: torch.dtype | None = None,
+    wide: bool,
+) -> torch.Tensor:
+    """Return running sums in float64, or of blocks: equal terms round alike in turn."""
+    wanted = dtype or x.dtype
+    if not wanted.is_floating_point:
+        return _to(func(x, dim, dtype=wanted), wanted)
+    if wide or not x.dim() or not x.shape[dim]:
+        return _to(func(x.to(torch.float64), dim), wanted)
+    x = x.to(torch.float32 if wanted in _HALVES else wanted)
+    found: list[torch.Tensor] = []
+    before = torch.zeros_like(x.narrow(dim, 0, 1))
+    for block in x.split(BLOCK, dim):
+        found.append(func(block, dim) + before)
+        before = found[-1].narrow(dim, block.shape[dim] - 1, 1)
+    return _to(torch.cat(found, dim), wanted)
+
+
+def _to(value: torch.Tensor, wanted: torch.dtype) -> torch.Tensor:
+    return value.to(wanted)
 
 
 def _double(value: Any) -> Any:

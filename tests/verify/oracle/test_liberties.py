@@ -236,3 +236,20 @@ def test_vectors_of_integers_may_overflow_early(function: Function) -> None:
         assert compare(wanted, [other, *build()]) is None
     other[3] = INF
     assert compare(wanted, [other, *build()]) is not None
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16])
+def test_running_sums_of_equal_terms_may_be_of_blocks(dtype: torch.dtype) -> None:
+    """One after another, all are rounded to the same side."""
+
+    def build() -> list[torch.Tensor]:
+        return [torch.full((2, 512), 0.001, dtype=dtype)]
+
+    wanted = expected(lambda x: (x.cumsum(1),), build)
+    exact = (torch.arange(1, 513).double() * build()[0][0, 0].double()).to(dtype)
+    exact = exact.expand(2, 512).contiguous()
+    assert compare(wanted, [exact, *build()]) is None
+    assert compare(wanted, [exact.roll(1, 1), *build()]) is not None
+    wrong = exact.clone()
+    wrong[1, 300] *= 1 + 100 * 512 * torch.finfo(dtype).eps
+    assert compare(wanted, [wrong, *build()]) is not None
