@@ -59,6 +59,8 @@ def in_other_order(
             return _like(args[0], func(*wide, **kwargs))
         mixed = _shuffled(args, *CONTRACTED[name], generator)
         return _like(args[0], func(*mixed, **kwargs))
+    if name == "embedding_dense_backward" and run < 2:
+        return _rows_added(func, *args, wide=run == 1)
     if name == "cumsum" and run < 2:
         return _running(func, *args, wide=run == 1, **kwargs)
     if name not in (*SUMS, "prod"):
@@ -95,6 +97,19 @@ def _scattered(
     for i in range(index.shape[along] if index.dim() else 0):
         terms = source.narrow(dim, i, 1)
         total = func(total, dim, index.narrow(along, i, 1), terms, *rest, **kwargs)
+    return total
+
+
+def _rows_added(
+    func: Any, slope: torch.Tensor, index: torch.Tensor, *rest: Any, wide: bool
+) -> torch.Tensor:
+    """Return sums of rows that are rounded once, or with each row."""
+    if wide:
+        return _like(slope, func(slope.double(), index, *rest))
+    rows, places = slope.reshape(-1, slope.shape[-1]), index.reshape(-1)
+    total: torch.Tensor = func(rows[:0], places[:0], *rest)
+    for i in range(places.shape[0]):
+        total = total + func(rows[i : i + 1], places[i : i + 1], *rest)
     return total
 
 

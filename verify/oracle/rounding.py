@@ -327,7 +327,7 @@ class _Moved(TorchDispatchMode):
         # the move must survive the rounding back: half types often round it away
         movable = torch.isfinite(wide) & (wide != 0)  # a zero keeps its sign
         shifted = torch.where(movable, shifted, wide)
-        if given:  # what is finite stays so
+        if given or self.seed >= 2:  # what is finite stays so
             most = torch.full_like(wide, numbers.max).masked_fill(~movable, math.inf)
             shifted = shifted.clamp(-most, most)
         value.copy_(torch.where(torch.isnan(wide), value, shifted.to(value.dtype)))

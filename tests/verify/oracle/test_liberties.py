@@ -253,3 +253,35 @@ def test_running_sums_of_equal_terms_may_be_of_blocks(dtype: torch.dtype) -> Non
     wrong = exact.clone()
     wrong[1, 300] *= 1 + 100 * 512 * torch.finfo(dtype).eps
     assert compare(wanted, [wrong, *build()]) is not None
+
+
+def test_rows_of_halves_may_be_rounded_once() -> None:
+    """Of a sum that cancels, digits are lost if each term is rounded."""
+
+    def build() -> list[torch.Tensor]:
+        x = torch.tensor([[2048.0, 3.0], [0.5, 1.0], [-2048.0, 5.0]])
+        return [x.to(torch.float16)]
+
+    def function(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        index = torch.zeros(3, dtype=torch.long)
+        return (torch.ops.aten.embedding_dense_backward(x, index, 2, 1, False),)
+
+    wanted = expected(function, build)
+    (right,) = function(*build())
+    for value in (0.0, 0.5):
+        other = right.clone()
+        other[0, 0] = value
+        assert compare(wanted, [other, *build()]) is None
+    other[0, 1] = 10.0
+    assert compare(wanted, [other, *build()]) is not None
+
+
+def test_the_largest_number_overflows_in_some_runs_only() -> None:
+    def build() -> list[torch.Tensor]:
+        most = torch.finfo(torch.bfloat16).max
+        return [torch.tensor([most, -INF, 1.0], dtype=torch.bfloat16)]
+
+    wanted = expected(lambda x: ((x * 1).expand(3, 3).sum((1, 0)),), build)
+    for value in (NAN, -INF):
+        other = torch.tensor(value, dtype=torch.bfloat16)
+        assert compare(wanted, [other, *build()]) is None
