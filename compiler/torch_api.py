@@ -379,6 +379,18 @@ def statically_true(condition: Any) -> bool:
     return bool(symbolic_shapes.statically_known_true(condition))
 
 
+def guarded(question: Callable[[], bool]) -> bool | None:
+    """Return an answer about sizes and guard it, None if it depends on data.
+
+    Args:
+        question: Compares symbolic sizes.
+    """
+    try:
+        return question()
+    except symbolic_shapes.GuardOnDataDependentSymNode:
+        return None
+
+
 def is_one(value: Any) -> bool:
     """Return whether a size made of others is 1 by the guards that hold by now."""
     composite = isinstance(value, torch.SymInt) and value.node.expr.args

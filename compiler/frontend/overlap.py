@@ -13,9 +13,8 @@ from typing import Any
 
 import torch
 from torch import fx
-from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 
-from compiler.torch_api import unseen
+from compiler.torch_api import guarded, unseen
 
 _PARTS_WRITTEN = (
     torch.ops.aten.select_scatter.default,
@@ -131,12 +130,7 @@ def written_overlap(graph: fx.GraphModule) -> bool:
 
 def _overlaps_by_guards(value: Any) -> bool | None:
     known = overlaps_itself(value)
-    if known is not None:
-        return known
-    try:
-        return _strides_meet(value)
-    except GuardOnDataDependentSymNode:
-        return None
+    return known if known is not None else guarded(lambda: _strides_meet(value))
 
 
 def _changed(node: fx.Node) -> Any:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch.fx.experimental import symbolic_shapes
 
 from compiler import torch_api
 from compiler.ir.index import add, floordiv, index, maximum, mod, mul
@@ -191,3 +192,11 @@ def test_views_share_a_storage() -> None:
     x = torch.zeros(4)
     assert torch_api.storage_key(x) == torch_api.storage_key(x[1:])
     assert torch_api.storage_key(x) != torch_api.storage_key(x.clone())
+
+
+def test_questions_that_data_would_answer_have_no_answer() -> None:
+    unknown = symbolic_shapes.ShapeEnv().create_unbacked_symint()
+    assert torch_api.guarded(lambda: bool(unknown < 7)) is None
+    (size,) = captured_sizes((5,))
+    assert torch_api.guarded(lambda: bool(size < 7)) is True
+    assert torch_api.guarded(lambda: bool(size > 7)) is False
