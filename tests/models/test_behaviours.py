@@ -532,3 +532,29 @@ def test_a_float_of_an_integer_is_one_that_the_integer_has(
         assert same.equal(y.to(back))
         assert divided.equal(y.to(back) / -1.5)
         assert chosen.equal(torch.where(x > 9, y, 3).to(back))
+
+
+@pytest.mark.parametrize("whole", [torch.int8, torch.uint8, torch.int32, torch.int64])
+def test_an_integer_of_nan_is_in_no_range_of_the_function_before(
+    whole: torch.dtype,
+) -> None:
+    """A C++ compiler knows that ``acos`` is 0 to pi, and takes NaN as impossible."""
+
+    def f(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        found = []
+        for y in (x.acos(), x.sqrt(), x.abs().log(), x.sin(), x.exp(), x.abs()):
+            z = y.to(whole)
+            found += [z.clamp(-2, 2), z > -1, torch.where(z < 0, 1, 2), z.abs()]
+        return tuple(found)
+
+    for dtype in (torch.float32, torch.float64, torch.bfloat16):
+        for shape in ((), (8,), (67,)):
+            torch._dynamo.reset()
+            x = torch.full(shape, float("nan"), dtype=dtype)
+            if shape:
+                x[1::3] = -4.0
+                x[2::3] = 0.5
+            for mine, due in zip(
+                torch.compile(f, backend="tilewright")(x), f(x), strict=True
+            ):
+                assert mine.equal(due)

@@ -3,7 +3,7 @@
 import math
 from typing import Final
 
-from compiler.ir.expression import Expression, nodes
+from compiler.ir.expression import Expression
 from compiler.ir.operations import OPERATIONS, type_class
 from compiler.ir.scalar import HALF_TYPES, bits
 
@@ -101,8 +101,7 @@ def operation(node: Expression, args: list[str]) -> str:
     op, dtype = node.op, node.dtype
     source = node.args[0].dtype
     if op == "cast":
-        value = _hidden(args[0], source) if _may_truncate(node) else args[0]
-        return cast(value, source, dtype)
+        return cast(args[0], source, dtype)
     if op == "bitcast":
         return _bitcast(args[0], source, dtype)
     if op == "guard":
@@ -148,7 +147,12 @@ def _typed(args: list[str], node: Expression) -> list[str]:
 
 
 def cast(value: str, source: str, dtype: str) -> str:
-    """Return a value in another type, rounded or wrapped as torch does it."""
+    """Return a value in another type, rounded or wrapped as torch does it.
+
+    An integer of a float gets a zero added that the compiler cannot see. It takes NaN
+    and what the integer has no room for as impossible: with a cast back it would see a
+    truncation of the float, and after ``acos`` an integer from 0 to 3.
+    """
     if source == dtype:
         return value
     if dtype == "bool":
@@ -157,34 +161,12 @@ def cast(value: str, source: str, dtype: str) -> str:
         if source in HALF_TYPES or source == "float32":
             return f"round_{dtype}({value})"
         return f"round_{dtype}((f32){value})"
-    if type_class(source) == "float" and dtype in ("uint8", "int8", "int16"):
+    if type_class(source) == "float" and type_class(dtype) != "float":
         # out of range: the low bits, as the vector units of a processor do it
-        return f"({VALUES[dtype]})({'i64' if dtype == 'uint8' else 'i32'}){value}"
+        wide = "i64" if VALUES[dtype] in ("i64", "u8") else "i32"
+        whole = f"(({wide}){value} + nought_{wide})"
+        return whole if VALUES[dtype] == wide else f"({VALUES[dtype]}){whole}"
     return f"({VALUES[dtype]}){value}"
-
-
-def _may_truncate(node: Expression) -> bool:
-    """Return whether a cast makes a float of an integer that was one of a float."""
-    source = node.args[0].dtype
-    if type_class(node.dtype) != "float" or source == "bool":
-        return False
-    if type_class(source) == "float":
-        return False
-    return any(
-        part.op == "cast"
-        and type_class(part.dtype) != "float"
-        and type_class(part.args[0].dtype) == "float"
-        for part in nodes(node.args[0])
-    )
-
-
-def _hidden(value: str, source: str) -> str:
-    """Return an integer with a zero added that the compiler cannot see.
-
-    It would take both casts for a truncation of the float, which leaves -0 of what
-    lies above -1, and NaN, infinity and all that the integer has no room for.
-    """
-    return f"({value} + nought_{'i64' if VALUES[source] == 'i64' else 'i32'})"
 
 
 def _bitcast(value: str, source: str, dtype: str) -> str:
