@@ -592,6 +592,21 @@ def contradicts_guards(sizes: Mapping[str, int]) -> bool:
     return False
 
 
+def mutated_arguments(inputs: Sequence[Any], given: Sequence[Any]) -> tuple[int, ...]:
+    """Return the numbers of Dynamo's arguments that the graph under compilation writes.
+
+    Where arguments share memory and one is written, PyTorch joins them to one input,
+    and the inputs' numbers are not the arguments': then any may be written.
+
+    Args:
+        inputs: Of the graph under compilation.
+        given: Dynamo's arguments.
+    """
+    if len(inputs) != len(given):
+        return tuple(range(len(given)))
+    return mutated_inputs()
+
+
 def mutated_inputs() -> tuple[int, ...]:
     """Return the numbers of the inputs that the graph under compilation writes."""
     context = TracingContext.try_get()

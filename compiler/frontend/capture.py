@@ -14,7 +14,7 @@ from compiler.torch_api import (
     has_views_to_guess,
     is_capture_control,
     is_symbolic,
-    mutated_inputs,
+    mutated_arguments,
     unseen,
 )
 
@@ -74,7 +74,7 @@ def compile_captured(
         def compiler(inner: fx.GraphModule, inputs: Sequence[Any]) -> Any:
             nonlocal mutated, private
             if name != "backward":
-                mutated = mutated_inputs()
+                mutated = mutated_arguments(inputs, example_inputs)
                 if any(map(is_symbolic, inputs)) and has_views_to_guess():
                     raise NotImplementedError(
                         "a view that takes symbolic sizes, of an argument that is "

@@ -18,6 +18,7 @@ from compiler.options import Options
 from compiler.torch_api import (
     boxed,
     differentiate,
+    mutated_arguments,
     mutated_inputs,
     real_weights,
     unseen,
@@ -55,7 +56,7 @@ def compile_frozen(
 
     def compiler(inner: fx.GraphModule, inputs: Sequence[Any]) -> Any:
         nonlocal mutated
-        mutated = mutated_inputs()
+        mutated = mutated_arguments(inputs, example_inputs)
         numbers = {n.name: number for number, n in enumerate(_placeholders(inner))}
         kept = freeze(inner, _constant(inner, weights))
         wanted = [node.name for node in _placeholders(inner)]
