@@ -22,6 +22,8 @@ MOST_AT_ONCE = 8
 PROGRAMS = 256
 """Programs that fill a large GPU about twice."""
 
+WGMMA_ARCH = 90
+"""Compute capability, times ten, of the GPUs that have wgmma."""
 
 AHEAD = ((32, False), (64, False), (32, True), (64, True), (128, True))
 """Rows of activations that are loaded ahead, and whether weights are copied."""
@@ -54,13 +56,18 @@ def strip_rows(m: int) -> int:
     return next((rows for rows in (8, 16, 32) if m <= rows), 64)
 
 
-def default_tiling(problem: Problem, m: int) -> Tiling:
+def default_tiling(problem: Problem, m: int, *, arch: int = WGMMA_ARCH) -> Tiling:
     """Return a tiling for ``m`` rows of activations.
 
     Few rows: warps along the input features and no splits, so that the weights are
     read once and all at once; if there are several tiles for a multiprocessor, it keeps
     the activations of up to 8 rows. Many rows: warps along the output features share
-    the activations, and splits fill the GPU.
+    the activations, by wgmma where the GPU has it, and splits fill the GPU.
+
+    Args:
+        problem: What is computed.
+        m: Rows of activations.
+        arch: Compute capability of the GPU times ten.
     """
     rows = strip_rows(m)
     depth = fit_depth(problem)
@@ -76,15 +83,22 @@ def default_tiling(problem: Problem, m: int) -> Tiling:
         depth=depth,
         stages=2,
     )
-    strips = -(-m // rows)
-    splits = max(1, PROGRAMS // (one.tiles(problem) * strips))
-    return replace(one, splits=splits)
+    if arch == WGMMA_ARCH:
+        one = Tiling(rows=rows, warps_k=1, warps_n=8, depth=depth, stages=2, wgmma=True)
+        return replace(one, splits=_splits(problem, one, m, MULTIPROCESSORS))
+    return replace(one, splits=_splits(problem, one, m, PROGRAMS))
+
+
+def _splits(problem: Problem, tiling: Tiling, m: int, programs: int) -> int:
+    """Return the splits with which so many programs multiply ``m`` rows."""
+    strips = -(-m // tiling.rows)
+    return max(1, programs // (tiling.tiles(problem) * strips))
 
 
 def candidates(
     problem: Problem, m: int, multiprocessors: int = MULTIPROCESSORS
 ) -> list[Tiling]:
-    """Return tilings worth timing for ``m`` rows, the default one first.
+    """Return tilings worth timing on an H100 or H200, the default one first.
 
     Args:
         problem: What is computed.
@@ -145,6 +159,21 @@ def candidates(
                     splits=splits,
                 )
             )
+        found += [
+            Tiling(
+                rows=strip,
+                warps_k=1,
+                warps_n=warps_n,
+                depth=step,
+                stages=2,
+                splits=splits,
+                wgmma=True,
+            )
+            for strip in sorted({32, rows})
+            for warps_n in (4, 8)
+            for step in sorted({depth // 2, depth})
+            for splits in (1, 2, 4)
+        ]
     fitting = []
     for tiling in dict.fromkeys(found):
         try:

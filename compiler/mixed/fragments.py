@@ -70,7 +70,7 @@ def k_order(block: int, bits: int) -> tuple[int, ...]:
         (0, 2, 3, 1, 4, 5)
     """
     first = (0, 3, 4, 1, 2) if slab(block) == 2 * DEPTH else (0, 2, 3, 1, 4)
-    return (*first, *range(5, bits))
+    return (*first, *range(5, bits))[:bits]
 
 
 def reorder_k(layout: LinearLayout, block: int, dim: str = K) -> LinearLayout:

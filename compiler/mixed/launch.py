@@ -8,6 +8,7 @@ import torch
 from compiler.codegen.gluon.emission import load_module
 from compiler.codegen.gluon.quantised_matmul import KERNEL, KernelText, kernel_text
 from compiler.errors import BackendError
+from compiler.mixed.choose import WGMMA_ARCH
 from compiler.mixed.pack import PackedWeight
 from compiler.mixed.tiling import Problem, Tiling
 
@@ -32,9 +33,18 @@ def build(
         tiling: How it is cut.
         ragged: Whether m may be no multiple of ``tiling.rows``.
         arch: Compute capability times ten; the GPU need not be there.
+
+    Raises:
+        BackendError: The tiling needs another GPU.
+        DimMismatchError: The tiling does not fit the problem.
     """
     from compiler.triton_api import compile_gluon
 
+    if tiling.wgmma and arch != WGMMA_ARCH:
+        raise BackendError(
+            f"a tiling with wgmma needs a GPU of sm_{WGMMA_ARCH}, got arch=sm_{arch}; "
+            "leave the choice of the tiling to quantised_matmul"
+        )
     text = kernel_text(problem, tiling, ragged=ragged)
     compiled = compile_gluon(
         getattr(load_module(text.text), KERNEL),
@@ -49,8 +59,8 @@ def build(
 
 
 @cache
-def _arch(device: torch.device) -> int:
-    """Return the compute capability times ten.
+def arch_of(device: torch.device) -> int:
+    """Return the compute capability of a GPU times ten.
 
     Raises:
         BackendError: The GPU cannot run the kernels.
@@ -141,7 +151,7 @@ def _launch(
 
     m = x.shape[0]
     ragged = m % tiling.rows != 0
-    text, compiled = build(weight.problem, tiling, ragged, _arch(x.device))
+    text, compiled = build(weight.problem, tiling, ragged, arch_of(x.device))
     strips = -(-m // tiling.rows)
     partial = counter = weight.weight  # not read without splits
     if tiling.splits > 1:

@@ -41,7 +41,7 @@ def quantised_matmul(
             packed.
         DimMismatchError: The last extent of ``x`` is not k, or the tiling does not fit.
         BackendError: ``x`` and the weight are on different devices, or the GPU is an
-            older one.
+            older one, or not the one that the tiling is for.
         OutputError: ``out`` cannot take the result.
 
     Example:
@@ -99,9 +99,10 @@ def quantised_matmul(
     if not flat.numel():
         return out
     if x.device.type == "cuda":
-        from .launch import launch
+        from .launch import arch_of, launch
 
-        chosen = tiling or default_tiling(problem, rows.shape[0])
+        arch = arch_of(x.device)
+        chosen = tiling or default_tiling(problem, rows.shape[0], arch=arch)
         launch(rows.contiguous(), weight, flat, chosen)
     else:
         if tiling is not None:

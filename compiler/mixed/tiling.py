@@ -13,6 +13,15 @@ SHARED_BYTES: Final = 227 * 1024
 
 MOST_WARPS: Final = 32
 
+WARPGROUP: Final = 4
+"""Warps that multiply together by wgmma."""
+
+MOST_COLUMNS: Final = 256
+"""Columns of a result of wgmma."""
+
+BUFFERS: Final = 4
+"""Steps whose activations have shared memory of their own, for wgmma."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
@@ -112,6 +121,8 @@ class Tiling:
         programs: Programs along the output features that keep their activations in
             registers and take tile after tile; 0 for a program a tile. All warps along
             k together must take all input features in one step.
+        wgmma: Whether activations go through shared memory, and four warps along the
+            output features multiply together; for many rows, on sm_90 alone.
     """
 
     rows: int
@@ -125,6 +136,7 @@ class Tiling:
     ahead: int = 32
     copied: bool = False
     programs: int = 0
+    wgmma: bool = False
 
     def __post_init__(self) -> None:
         for name in ("rows", "row_tiles", "warps_k", "warps_n", "depth", "stages"):
@@ -141,6 +153,21 @@ class Tiling:
                 "programs must not be negative, and 0 with splits or copied weights, "
                 f"got programs={self.programs}, splits={self.splits}, "
                 f"copied={self.copied}"
+            )
+        if self.wgmma and (
+            self.warps_k > 1
+            or self.warps_n % WARPGROUP
+            or self.rows > MOST_COLUMNS
+            or self.stages not in (1, 2, 4)
+            or self.copied
+            or self.programs
+        ):
+            raise OutOfRangeError(
+                f"wgmma needs warps_k=1, warps_n a multiple of {WARPGROUP}, rows up to "
+                f"{MOST_COLUMNS}, stages of 1, 2 or 4, nothing copied and no programs, "
+                f"got warps_k={self.warps_k}, warps_n={self.warps_n}, rows={self.rows},"
+                f" stages={self.stages}, copied={self.copied}, "
+                f"programs={self.programs}"
             )
         if self.splits < 1 or self.warps > MOST_WARPS:
             raise OutOfRangeError(
@@ -194,7 +221,14 @@ class Tiling:
                 f"got warps_k={self.warps_k}, {self.columns} x {self.rows} each; use "
                 "fewer rows or warps along k",
             )
-
+        if self.wgmma and BUFFERS * self.rows * self.depth * 2 > SHARED_BYTES:
+            raise DimMismatchError(
+                f"{BUFFERS} steps of activations must fit into {SHARED_BYTES} bytes of "
+                f"shared memory for wgmma, got rows={self.rows}, depth={self.depth}; "
+                "use fewer of either",
+                rows=self.rows,
+                depth=self.depth,
+            )
         held = self.columns * self.warps_k * self.depth * problem.format.bits // 8
         held *= min(self.stages, self.steps(problem))
         if self.copied and held > SHARED_BYTES:

@@ -28,12 +28,17 @@ BARRIERS = 15
 ROWS_OF_ONE = 8
 """Rows of activations of one instruction."""
 
-_TYPES = {"bf16": "gl.bfloat16", "fp16": "gl.float16"}
+TYPES = {"bf16": "gl.bfloat16", "fp16": "gl.float16"}
 _HEADER = '''"""Generated: see compiler/codegen/gluon/quantised_matmul.py."""
 
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.ampere import async_copy, mma_v2
+from triton.experimental.gluon.language.nvidia.hopper import (
+    fence_async_shared,
+    warpgroup_mma,
+    warpgroup_mma_wait,
+)
 
 start_copy = getattr(async_copy, "async_load", None)
 start_copy = start_copy or async_copy.async_copy_global_to_shared
@@ -103,6 +108,10 @@ def kernel_text(problem: Problem, tiling: Tiling, *, ragged: bool = True) -> Ker
         DimMismatchError: The tiling does not fit the problem.
     """
     tiling.check(problem)
+    if tiling.wgmma:
+        from .quantised_wgmma import WgmmaWriter
+
+        return WgmmaWriter(problem, tiling, ragged).write()
     if tiling.programs:
         from .quantised_rounds import RoundsWriter
 
@@ -159,6 +168,11 @@ class Writer(Cut):
             tiling.warps,
             (tiling.programs or tiling.tiles(problem), tiling.splits),
         )
+
+    @property
+    def sums_shape(self) -> list[int]:
+        """Extents of the accumulators."""
+        return [self.tiling.warps_k, self.tiling.columns, self.tiling.rows]
 
     def body(self) -> None:
         """Write what follows the pointers."""
@@ -243,15 +257,19 @@ class Writer(Cut):
             )
             if not self.whole:
                 self.add(f"{name}_mask = {name}_tile < {problem.row_tiles}")
+        self.add(*self.activation_pointers())
+
+    def activation_pointers(self) -> list[str]:
+        """Return the lines that say where activations are and start the sums."""
+        problem, tiling = self.problem, self.tiling
         shape = [tiling.warps_k, self.slab, tiling.rows]
-        self.add(
+        return [
             f"x_chunk = part * {tiling.warps_k} + {index_of('ACTIVATIONS', shape, 0)}",
             f"x_row = strip * {tiling.rows} + {index_of('ACTIVATIONS', shape, 2)}",
             f"xs = x + x_row * {problem.k} + x_chunk * {tiling.depth} + "
             f"{index_of('ACTIVATIONS', shape, 1)}",
-            f"acc = gl.zeros([{tiling.warps_k}, {tiling.columns}, {tiling.rows}], "
-            "gl.float32, MMA)",
-        )
+            f"acc = gl.zeros({self.sums_shape}, gl.float32, MMA)",
+        ]
 
     def _guard(self, rows: str, chunk: str, step: str) -> str:
         """Return the arguments of a load that leave out what is past the end."""
@@ -367,8 +385,7 @@ class Writer(Cut):
         if place == 0:
             self.add(
                 *(
-                    f"part_{chain} = gl.zeros([{tiling.warps_k}, "
-                    f"{tiling.columns}, {tiling.rows}], gl.float32, MMA)"
+                    f"part_{chain} = gl.zeros({self.sums_shape}, gl.float32, MMA)"
                     for chain in range(chains)
                 )
             )
@@ -390,14 +407,15 @@ class Writer(Cut):
             f"g = gl.reshape(g, {[*tile, 2, 8, self.groups]})",
             *split_last("g", [*tile, 2, 8], self.groups),
         )
-        rows = [self.tiling.warps_k, self.tiling.columns]
+        shape = self.sums_shape
+        last = len(shape) - 1
         for group in range(self.groups):
             name = f"g_{group}"
             self.add(
-                f"{name} = gl.reshape({name}, {rows})",
-                f"{name} = gl.convert_layout({name}, gl.SliceLayout(2, MMA), "
+                f"{name} = gl.reshape({name}, {shape[:last]})",
+                f"{name} = gl.convert_layout({name}, gl.SliceLayout({last}, MMA), "
                 "assert_trivial=True)",
-                f"{name} = gl.expand_dims({self._scale_value(name)}, 2)",
+                f"{name} = gl.expand_dims({self._scale_value(name)}, {last})",
             )
         if self.problem.zeros:
             self.add(
@@ -476,13 +494,28 @@ class Writer(Cut):
 
     def _fragment(self, number: int, group: int) -> None:
         """Upcast the words of one instruction and join them to its operand."""
-        tile = self.tile
+        names = self.upcast_words(number, group)
+        self.add(
+            f"a = {join_tree(names)}",
+            # [..., row, k lane, pair?, ...]: see join_tree
+            "a = gl.permute(a, [0, 1, 2, 7, 3, 6, 4, 5])",
+            f"a = gl.reshape(a, {[self.tile[0], self.tiling.columns, ROWS]})",
+            "a = gl.convert_layout(a, A, assert_trivial=True)",
+        )
+
+    def upcast_words(self, number: int, group: int) -> list[str]:
+        """Upcast the words of one instruction.
+
+        Returns:
+            The names of the results: bits of a name's number are the pair, the half and
+            the row + 8.
+        """
         outputs = self.casts.outputs
-        kind = _TYPES[self.problem.target]
+        kind = TYPES[self.problem.target]
         names: list[str] = []
         for half in range(self.words):
             word = f"w_{number * self.words + half}"
-            made = [f"e{half}_{i}" for i in range(outputs)]
+            made = [f"e{number}_{half}_{i}" for i in range(outputs)]
             extra = f", zero_{group}, gate" if self.problem.zeros else ", gate"
             self.add(
                 f"{word} = gl.convert_layout({word}, WORDS, assert_trivial=True)",
@@ -491,20 +524,13 @@ class Writer(Cut):
                 f"{outputs}, is_pure=True, pack=1)",
             )
             names += made
-        # bits of an output's number: pair, row + 8, half
         order = [
             pair + 2 * row + 4 * half
             for row in (0, 1)
             for half in (0, 1)
             for pair in (0, 1)
         ]
-        self.add(
-            f"a = {join_tree([names[i] for i in order])}",
-            # [..., row, k lane, pair?, ...]: see join_tree
-            "a = gl.permute(a, [0, 1, 2, 7, 3, 6, 4, 5])",
-            f"a = gl.reshape(a, {[tile[0], self.tiling.columns, ROWS]})",
-            "a = gl.convert_layout(a, A, assert_trivial=True)",
-        )
+        return [names[i] for i in order]
 
     def column(self) -> str:
         """Return the output feature of sum ``n``."""
@@ -522,7 +548,7 @@ class Writer(Cut):
     def _finish(self) -> None:
         """Add the sums of the warps, and of the splits, and store."""
         problem, tiling = self.problem, self.tiling
-        kind = _TYPES[problem.target]
+        kind = TYPES[problem.target]
         shape = [self.sum_columns, tiling.rows]
         layout = "gl.SliceLayout(0, SUMS)"
         self.add(

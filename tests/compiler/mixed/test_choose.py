@@ -64,3 +64,17 @@ def test_activations_are_kept_where_a_multiprocessor_has_several_tiles() -> None
     assert chosen(4096, 4096, 1) == chosen(11008, 4096, 9) == 0  # few, too many rows
     assert chosen(11008, 8192, 1) == chosen(32000, 4096, 1) == 0  # registers are full
     assert chosen(11008, 4096, 1, "int8") == chosen(11008, 3072, 1) == 0
+
+
+def test_many_rows_go_by_wgmma_where_the_gpu_has_it() -> None:
+    problem = problems()[1]
+    for m in (17, 64, 256, 1000):
+        here, elsewhere = (
+            default_tiling(problem, m),
+            default_tiling(problem, m, arch=100),
+        )
+        assert here.wgmma and not elsewhere.wgmma
+        for tiling in (here, elsewhere):
+            programs = tiling.splits * tiling.tiles(problem) * -(-m // tiling.rows)
+            assert tiling.splits == 1 or 66 < programs <= 256
+    assert not default_tiling(problem, 16).wgmma

@@ -44,3 +44,11 @@ def test_older_gpus_are_refused() -> None:
         check_arch(80, None)
     with pytest.raises(BackendError, match="hip=7"):
         check_arch(94, "7.0")
+
+
+def test_wgmma_is_for_one_gpu() -> None:
+    problem = Problem(format=FORMATS["int4"], target="bf16", n=64, k=256, group=128)
+    tiling = Tiling(rows=32, warps_k=1, warps_n=4, wgmma=True)
+    assert "wgmma" in build(problem, tiling, True)[1].asm["ptx"]
+    with pytest.raises(BackendError, match="sm_100"):
+        build(problem, tiling, True, 100)

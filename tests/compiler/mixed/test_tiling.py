@@ -70,6 +70,29 @@ def test_kept_activations_are_all_of_them() -> None:
         Tiling(rows=8, warps_k=2, depth=128, programs=2).check(problem())
 
 
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"warps_k": 2},
+        {"warps_n": 2},
+        {"rows": 512},
+        {"stages": 3},
+        {"copied": True},
+        {"programs": 2},
+    ],
+)
+def test_wgmma_needs_whole_warpgroups(other: dict[str, Any]) -> None:
+    with pytest.raises(OutOfRangeError, match="wgmma needs|programs"):
+        Tiling(**{"rows": 64, "warps_k": 1, "warps_n": 4, "wgmma": True} | other)
+
+
+def test_activations_must_fit_into_shared_memory() -> None:
+    fits: dict[str, Any] = {"rows": 128, "warps_k": 1, "warps_n": 4, "wgmma": True}
+    Tiling(**fits, depth=128).check(problem())
+    with pytest.raises(DimMismatchError, match="rows=256, depth=128"):
+        Tiling(**fits | {"rows": 256}, depth=128).check(problem())
+
+
 def test_depth_must_fit() -> None:
     with pytest.raises(DimMismatchError, match="depth=32"):
         Tiling(rows=8, depth=32).check(problem())

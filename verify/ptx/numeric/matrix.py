@@ -46,12 +46,8 @@ def multiply(
     if (len(a), len(b)) != (depth // (2 * each), depth // (4 * each)):
         return None
     warps = len(a[0]) // 32
-    left = np.zeros((warps, 16, depth))
+    left = left_operand(a, match[3], depth)
     right = np.zeros((warps, depth, 8))
-    for r, bits in enumerate(a):
-        for i, values in enumerate(_elements(bits, match[3])):
-            column = _TURN * each + i + 4 * each * (r // 2)
-            left[:, _GROUP + 8 * (r % 2), column] = values.reshape(warps, 32)
     for r, bits in enumerate(b):
         for i, values in enumerate(_elements(bits, match[4])):
             row = _TURN * each + i + 4 * each * r
@@ -67,6 +63,25 @@ def multiply(
             whole = mine.astype(np.int64) + bits.astype(np.uint32).view(np.int32)
             results.append(whole.astype(np.uint64) & np.uint64(0xFFFFFFFF))
     return results
+
+
+def left_operand(
+    registers: Sequence[Bits], kind: str, depth: int
+) -> npt.NDArray[np.float64]:
+    """Return the left operands of all warps [warp, 16, depth].
+
+    Args:
+        registers: Each [threads].
+        kind: Type of an element.
+        depth: Elements along k.
+    """
+    warps, each = len(registers[0]) // 32, 32 // _WIDTHS[kind]
+    left = np.zeros((warps, 16, depth))
+    for r, bits in enumerate(registers):
+        for i, values in enumerate(_elements(bits, kind)):
+            column = _TURN * each + i + 4 * each * (r // 2)
+            left[:, _GROUP + 8 * (r % 2), column] = values.reshape(warps, 32)
+    return left
 
 
 def _elements(bits: Bits, kind: str) -> list[npt.NDArray[np.float64]]:

@@ -28,11 +28,12 @@ from verify.ptx.syntax import (
     Vector,
 )
 
-from .copies import Copies
+from .background import Background
 from .floats import Bits
 from .matrix import multiply
 from .memory import Memory
 from .operations import Operation, operation_of
+from .warpgroup import POISON, THREADS, places, product, shape_of
 
 _POLICY: Final = re.compile(r"^[ \t]*createpolicy[^\n]*$", re.MULTILINE)
 _SHUFFLE: Final = re.compile(r"shfl\.sync\.bfly\.b32$")
@@ -153,7 +154,8 @@ class _Machine:
             if isinstance(item, Label)
         }
         self.count = 0
-        self.copies = Copies()
+        self.copies, self.products = Background(), Background()
+        self.fenced = self.shared.copy()
 
     def run(self) -> int:
         body, here = self.kernel.body, 0
@@ -191,6 +193,9 @@ class _Machine:
         if kind in ("bar", "barrier") and "red" in item.parts:
             self._count_at_barrier(item)
             return
+        if item.parts[:3] == ("fence", "proxy", "async"):
+            self.fenced = self.shared.copy()
+            return
         if kind in ("bar", "barrier", "griddepcontrol", "fence", "membar"):
             return
         if kind in ("ld", "st", "atom"):
@@ -201,6 +206,12 @@ class _Machine:
             return
         if kind == "mma":
             self._matrix(item)
+            return
+        if kind == "wgmma":
+            self._warpgroup(item)
+            return
+        if kind == "stmatrix":
+            self._store_matrix(item)
             return
         if kind == "shfl":
             self._shuffle(item)
@@ -278,6 +289,72 @@ class _Machine:
         for register, value in zip(d, found, strict=True):
             self.write(item, register, value)
 
+    def _warpgroup(self, item: Instruction) -> None:
+        """Order, start, close or wait for products of warpgroups."""
+        step = item.parts[1]
+        if step == "fence":
+            return
+        if step == "commit_group":
+            self.products.commit()
+            return
+        if step == "wait_group":
+            pending = item.operands[0]
+            assert isinstance(pending, Immediate)
+            self.products.wait(pending.value)
+            return
+        shape = shape_of(item.opcode)
+        d, a, descriptor, adds, *rest = item.operands
+        signs = [one.value for one in rest if isinstance(one, Immediate)]
+        if (
+            shape is None
+            or not isinstance(d, Vector)
+            or not isinstance(a, Vector)
+            or signs != [1, 1, 0]
+        ):
+            raise UnsupportedError(item.line, f"{item.opcode} is not modelled")
+        first = self.read(item, descriptor)[::THREADS]
+        where = places(first, shape.columns)
+        if where is None:
+            raise UnsupportedError(item.line, "a block without swizzle")
+        if not ((where >= 0) & (where < self.shared_size)).all():
+            raise UnsupportedError(item.line, "an access outside shared memory")
+        program = self.program[::THREADS].astype(np.int64)[:, None, None]
+        where = (where + program * self.shared_size) // 2
+        seen = self.fenced.view(np.uint16)[where]
+        summed = self.read(item, adds) != 0
+
+        def multiply_now() -> None:
+            b = np.where(self.shared.view(np.uint16)[where] == seen, seen, POISON)
+            zero = np.zeros(self.threads, np.uint64)
+            c = [zero] * len(d.items)
+            if summed.any():
+                c = [np.where(summed, self.read(item, r), zero) for r in d.items]
+            left = [self.read(item, register) for register in a.items]
+            found = product(shape, left, b.astype(np.uint16), c)
+            for register, value in zip(d.items, found, strict=True):
+                self.write(item, register, value)
+
+        self.products.start(multiply_now)
+
+    def _store_matrix(self, item: Instruction) -> None:
+        """Store 8 x 8 tiles whose rows are at the addresses of eight lanes."""
+        address, moved = item.operands
+        if (
+            item.parts[-1] != "b16"
+            or "trans" in item.parts
+            or not isinstance(address, Address)
+            or not isinstance(moved, Vector)
+        ):
+            raise UnsupportedError(item.line, f"{item.opcode} is not modelled")
+        rows = self._places(item, address).reshape(-1, 4, 8)
+        if not (rows < np.uint64(self.shared_size)).all():
+            raise UnsupportedError(item.line, "an access outside shared memory")
+        for tile, register in enumerate(moved.items):
+            row = np.repeat(rows[:, tile], 4, axis=1).reshape(-1)
+            lane = np.arange(self.threads, dtype=np.uint64) & np.uint64(3)
+            at = row + lane * np.uint64(4) + self.program * np.uint64(self.shared_size)
+            _scatter(self.shared, at, self.read(item, register), 4)
+
     def _count_at_barrier(self, item: Instruction) -> None:
         """Let groups of consecutive warps count the threads whose predicate holds."""
         size, truth = item.operands[2], item.operands[3]
@@ -346,7 +423,7 @@ class _Machine:
         if item.opcode == "cp.async.wait_group":
             pending = item.operands[0]
             assert isinstance(pending, Immediate)
-            self.copies.wait(pending.value, self.shared)
+            self.copies.wait(pending.value)
             return
         target, source, width, *rest = item.operands
         if (
@@ -367,8 +444,12 @@ class _Machine:
         read = mask[:, None] & (at < given[:, None])
         data = np.zeros((self.threads, size), np.uint8)
         data[read] = self.memory.bytes[(begin[:, None] + at)[read]]
-        places = places + self.program * np.uint64(self.shared_size)
-        self.copies.start(places[mask], data[mask])
+        here = (places + self.program * np.uint64(self.shared_size))[mask]
+
+        def arrive() -> None:
+            self.shared[here[:, None] + at] = data[mask]
+
+        self.copies.start(arrive)
 
     def _places(self, item: Instruction, address: Address) -> Bits:
         base = self.read(item, address.base)
