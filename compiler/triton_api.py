@@ -304,6 +304,16 @@ def launch_compiled(
     compiled[grid](*arguments)
 
 
+def spilled(compiled: Any) -> bool:
+    """Return whether a kernel keeps registers in local memory, on the current GPU.
+
+    Args:
+        compiled: What ``compile_gluon`` returned.
+    """
+    compiled._init_handles()
+    return bool(compiled.n_spills)
+
+
 def relaunch(compiled: Any, programs: int, arguments: Sequence[Any]) -> None:
     """Launch again what a first launch returned, without looking at the arguments.
 

@@ -84,9 +84,22 @@ def default_tiling(problem: Problem, m: int, *, arch: int = WGMMA_ARCH) -> Tilin
         stages=2,
     )
     if arch == WGMMA_ARCH:
-        one = Tiling(rows=rows, warps_k=1, warps_n=8, depth=depth, stages=2, wgmma=True)
+        one = Tiling(
+            rows=rows,
+            warps_k=1,
+            warps_n=8 if rows == 64 else 4,
+            depth=_wgmma_depth(problem, depth),
+            stages=2,
+            wgmma=True,
+        )
         return replace(one, splits=_splits(problem, one, m, MULTIPROCESSORS))
     return replace(one, splits=_splits(problem, one, m, PROGRAMS))
+
+
+def _wgmma_depth(problem: Problem, depth: int) -> int:
+    """Return the depth of a step whose words and scales leave room in registers."""
+    many = problem.format.bits > 4 or problem.group < depth or problem.zeros
+    return depth // 2 if many and depth > 64 else depth
 
 
 def _splits(problem: Problem, tiling: Tiling, m: int, programs: int) -> int:
@@ -159,6 +172,7 @@ def candidates(
                     splits=splits,
                 )
             )
+        room = _wgmma_depth(problem, depth)
         found += [
             Tiling(
                 rows=strip,
@@ -169,9 +183,8 @@ def candidates(
                 splits=splits,
                 wgmma=True,
             )
-            for strip in sorted({32, rows})
-            for warps_n in (4, 8)
-            for step in sorted({depth // 2, depth})
+            for strip, warps_n in ((32, 4), (rows, 8))
+            for step in sorted({max(32, room // 2), room})
             for splits in (1, 2, 4)
         ]
     fitting = []

@@ -8,9 +8,9 @@ import torch
 from compiler.codegen.gluon.emission import load_module
 from compiler.codegen.gluon.quantised_matmul import KERNEL, KernelText, kernel_text
 from compiler.errors import BackendError
-from compiler.mixed.choose import WGMMA_ARCH
+from compiler.mixed.choose import WGMMA_ARCH, default_tiling
 from compiler.mixed.pack import PackedWeight
-from compiler.mixed.tiling import Problem, Tiling
+from compiler.mixed.tiling import MOST_COLUMNS, Problem, Tiling
 
 MOST_ELEMENTS = 2**31 - 1
 """Indices of elements are 32-bit."""
@@ -127,7 +127,10 @@ def _counters(device: torch.device, tiles: int) -> torch.Tensor:
 
 
 def launch(
-    x: torch.Tensor, weight: PackedWeight, out: torch.Tensor, tiling: Tiling
+    x: torch.Tensor,
+    weight: PackedWeight,
+    out: torch.Tensor,
+    tiling: Tiling | None = None,
 ) -> None:
     """Launch ``out = x @ weight^T``.
 
@@ -135,23 +138,51 @@ def launch(
         x: Contiguous [m, k], of the weight's ``dtype``, on its device.
         weight: Packed.
         out: Contiguous [m, n], of the same type.
-        tiling: How the kernel cuts the problem.
+        tiling: How the kernel cuts the problem; None chooses.
+
+    Raises:
+        BackendError: The GPU or the tiling cannot be used.
     """
     problem = weight.problem
-    strip = MOST_ELEMENTS // max(problem.n, problem.k) // tiling.rows * tiling.rows
+    each = tiling.rows if tiling else MOST_COLUMNS
+    strip = MOST_ELEMENTS // max(problem.n, problem.k) // each * each
     for first in range(0, x.shape[0], strip):
         rows = slice(first, first + strip)
         _launch(x[rows], weight, out[rows], tiling)
 
 
+def _choose(
+    problem: Problem, m: int, arch: int, given: Tiling | None
+) -> tuple[Tiling, KernelText, Any]:
+    """Return a tiling and its kernel: of those worth it the first that can be used.
+
+    ptxas (12.8) has been seen to lose values of warpgroups' kernels whose registers it
+    keeps in local memory, so those are not used.
+    """
+    from compiler.triton_api import spilled
+
+    chosen = (
+        [given] if given else [default_tiling(problem, m, arch=a) for a in (arch, 0)]
+    )
+    for tiling in chosen:
+        text, compiled = build(problem, tiling, m % tiling.rows != 0, arch)
+        if not (tiling.wgmma and spilled(compiled)):
+            return tiling, text, compiled
+    raise BackendError(
+        "a kernel with wgmma does not fit into registers with rows="
+        f"{chosen[0].rows}, row_tiles={chosen[0].row_tiles}, depth={chosen[0].depth}; "
+        "use fewer of them, or leave out the tiling"
+    )
+
+
 def _launch(
-    x: torch.Tensor, weight: PackedWeight, out: torch.Tensor, tiling: Tiling
+    x: torch.Tensor, weight: PackedWeight, out: torch.Tensor, given: Tiling | None
 ) -> None:
     from compiler.triton_api import launch_compiled
 
     m = x.shape[0]
-    ragged = m % tiling.rows != 0
-    text, compiled = build(weight.problem, tiling, ragged, arch_of(x.device))
+    with torch.cuda.device(x.device):
+        tiling, text, compiled = _choose(weight.problem, m, arch_of(x.device), given)
     strips = -(-m // tiling.rows)
     partial = counter = weight.weight  # not read without splits
     if tiling.splits > 1:

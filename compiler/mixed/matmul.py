@@ -54,7 +54,6 @@ def quantised_matmul(
     """
     import torch
 
-    from .choose import default_tiling
     from .pack import PackedWeight
 
     if not isinstance(weight, PackedWeight):
@@ -99,11 +98,9 @@ def quantised_matmul(
     if not flat.numel():
         return out
     if x.device.type == "cuda":
-        from .launch import arch_of, launch
+        from .launch import launch
 
-        arch = arch_of(x.device)
-        chosen = tiling or default_tiling(problem, rows.shape[0], arch=arch)
-        launch(rows.contiguous(), weight, flat, chosen)
+        launch(rows.contiguous(), weight, flat, tiling)
     else:
         if tiling is not None:
             tiling.check(problem)

@@ -83,8 +83,11 @@ class WgmmaWriter(Writer):
         """Return the lines that say where activations are and start the sums."""
         problem, tiling = self.problem, self.tiling
         shape = [tiling.rows, self.chunk]
+        row = f"strip * {tiling.rows} + {index_of('ACTIVATIONS', shape, 0)}"
+        if self.ragged:  # the last row again, instead of masks: they cost registers
+            row = f"gl.minimum({row}, m - 1)"
         return [
-            f"x_row = strip * {tiling.rows} + {index_of('ACTIVATIONS', shape, 0)}",
+            f"x_row = {row}",
             f"xs = x + x_row * {problem.k} + part * {tiling.depth} + "
             f"{index_of('ACTIVATIONS', shape, 1)}",
             f"acc = gl.zeros({self.sums_shape}, gl.float32, MMA)",
@@ -194,10 +197,10 @@ class WgmmaWriter(Writer):
     def _load_activations(self, step: str) -> None:
         """Load a step's activations."""
         tiling = self.tiling
-        guards = ["(x_row < m)"] if self.ragged else []
+        guard = ""
         if not self.even:
-            guards.append(f"(part + {step} * {tiling.splits} < {self.chunks})")
-        guard = f", mask={' & '.join(guards)}, other=0.0" if guards else ""
+            guard = f"part + {step} * {tiling.splits} < {self.chunks}"
+            guard = f", mask={guard}, other=0.0"
         away = f"{step} * {tiling.splits * tiling.depth}"
         for product in range(self.products):
             self.add(
