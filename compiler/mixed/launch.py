@@ -161,17 +161,16 @@ def _choose(
     """
     from compiler.triton_api import spilled
 
-    chosen = (
-        [given] if given else [default_tiling(problem, m, arch=a) for a in (arch, 0)]
-    )
-    for tiling in chosen:
+    archs = (arch, 0)  # 0: for any GPU
+    choices = (default_tiling(problem, m, arch=a) for a in archs)
+    for tiling in (given,) if given else choices:
         text, compiled = build(problem, tiling, m % tiling.rows != 0, arch)
         if not (tiling.wgmma and spilled(compiled)):
             return tiling, text, compiled
     raise BackendError(
         "a kernel with wgmma does not fit into registers with rows="
-        f"{chosen[0].rows}, row_tiles={chosen[0].row_tiles}, depth={chosen[0].depth}; "
-        "use fewer of them, or leave out the tiling"
+        f"{tiling.rows}, row_tiles={tiling.row_tiles}, depth={tiling.depth}; use fewer "
+        "of them, or leave out the tiling"
     )
 
 

@@ -3,7 +3,7 @@ import torch
 
 from compiler.errors import BackendError
 from compiler.mixed.formats import FORMATS
-from compiler.mixed.launch import Counters, build, check_arch
+from compiler.mixed.launch import Counters, _choose, build, check_arch
 from compiler.mixed.tiling import Problem, Tiling
 
 
@@ -52,3 +52,17 @@ def test_wgmma_is_for_one_gpu() -> None:
     assert "wgmma" in build(problem, tiling, True)[1].asm["ptx"]
     with pytest.raises(BackendError, match="sm_100"):
         build(problem, tiling, True, 100)
+
+
+def test_a_kernel_with_wgmma_that_spills_is_not_used(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    problem = Problem(format=FORMATS["int4"], target="bf16", n=64, k=256, group=128)
+    monkeypatch.setattr("compiler.triton_api.spilled", lambda compiled: False)
+    tiling, _, compiled = _choose(problem, 64, 90, None)
+    assert tiling.wgmma and "wgmma" in compiled.asm["ptx"]
+    monkeypatch.setattr("compiler.triton_api.spilled", lambda compiled: True)
+    other, _, compiled = _choose(problem, 64, 90, None)
+    assert not other.wgmma and "wgmma" not in compiled.asm["ptx"]
+    with pytest.raises(BackendError, match="rows=64, row_tiles=1, depth=128"):
+        _choose(problem, 64, 90, tiling)
