@@ -47,6 +47,7 @@ from benchmarks.mixed_precision_baselines import (
     read_words,
     two_a_byte,
 )
+from compiler.errors import BackendError
 from compiler.mixed.choose import candidates
 from compiler.mixed.formats import weight_format
 from compiler.mixed.fragments import ROWS
@@ -199,6 +200,7 @@ class Bench:
             "cases": 0,
             "failures": 0,
             "skipped": 0,
+            "not_used": 0,
             "failed": [],
             "rows": [],
         }
@@ -324,6 +326,8 @@ class Bench:
                             f"error {error / rounding:.3g} of the rounding"
                         )
                     trials[one] = microseconds(graph_of(ours(one)), 3)
+                except BackendError:  # it does not fit into registers: nobody gets it
+                    self.report["not_used"] += 1
                 except Exception as wrong:  # counted, and the run goes on
                     self.fail(f"{case.name}, {one}", wrong)
         best = {
