@@ -196,6 +196,8 @@ class Walk:
             short, other = self.chosen(mine), self.chosen(self.resolved(theirs))
             if (short, other) != (mine, theirs):
                 return self.same(short, other)
+            if mine.op not in ("guard", "where") and self._either(mine, theirs):
+                return None
         if mine.op == "local" and theirs.op == "load":
             first = self.meaning.folded(mine, theirs, self)
             if first is None:
@@ -311,6 +313,24 @@ class Walk:
             if found is not None:
                 return found
         return None
+
+    def _either(self, mine: Expression, theirs: Expression) -> bool:
+        """Return whether a value is both that a choice is between, each where it is."""
+        if len(theirs.args) != 3:
+            return False
+        saved, known, before = dict(self.bound), set(self.matched), self.guards
+        condition = self.resolved(theirs.args[0])
+        for branch, holds in ((1, True), (2, False)):
+            if not self._open(condition):
+                self.guards = (*before, (condition, holds))
+            try:
+                found = self.same(mine, theirs.args[branch])
+            finally:
+                self.guards = before
+            if found is not None:
+                self.bound, self.matched = saved, known
+                return False
+        return True
 
     def _shortened(self, mine: Expression, theirs: Expression) -> Mismatch | None:
         """Compare after choices that are decided here have been made."""

@@ -46,7 +46,10 @@ _EXACT = {
 }  # fmt: skip
 """Operators that round nothing."""
 
-_MAKES_NANS = ("maximum", "minimum", "relu", "floor", "ceil", "trunc", "round", "clamp")
+_MAKES_NANS = (
+    "maximum", "minimum", "relu", "floor", "ceil", "trunc", "round", "clamp",
+    "amax", "amin", "max", "min", "aminmax",
+)  # fmt: skip
 """Exact operators of which vectors make a NaN up, and scalars take an operand's."""
 
 _ACCUMULATES = {
@@ -296,7 +299,9 @@ class _Moved(TorchDispatchMode):
         if out is None:
             out = func(*args, **(kwargs or {}))
         if self.seed < 2 and name.removesuffix("_") in _MAKES_NANS:
-            set_bits_of_nans(out, bool(self.seed))
+            tree_map_only(
+                torch.Tensor, lambda made: set_bits_of_nans(made, bool(self.seed)), out
+            )
         written = name.endswith("_") or "out" in (kwargs or {})
         if name in _EXACT or (func._schema.is_mutable and not written):
             return out

@@ -111,6 +111,19 @@ def test_choices_that_are_decided_are_made(walk: Walk) -> None:
         assert walk.same(chosen, read("z", X)) is not None
 
 
+def test_a_value_may_be_both_that_a_choice_is_between(walk: Walk) -> None:
+    early = compare("lt", X, 5)
+    for op in ("guard", "where"):
+        same = make(op, (early, read("x", X), read("x", minimum(X, 11))), "float32")
+        assert walk.same(read("x", X), same) is None
+        # each only where it is chosen
+        apart = make(op, (early, read("x", minimum(X, 4)), read("x", X)), "float32")
+        assert walk.same(read("x", X), apart) is None
+        other = make(op, (early, read("x", minimum(X, 3)), read("x", X)), "float32")
+        assert walk.same(read("x", X), other) is not None
+        assert walk.same(read("z", X), same) is not None
+
+
 def test_reads_count_only_where_their_guard_holds(walk: Walk) -> None:
     inside = compare("lt", X, 5)
     nothing = make("constant", (), "float32", 0.0)

@@ -58,6 +58,12 @@ def pairs(x: torch.Tensor) -> torch.Tensor:
     return functional.layer_norm(x.sum(1), (32,))
 
 
+def stacked(x: torch.Tensor) -> Any:
+    """The outer choice is between the same values, the inner one is not."""
+    inner = torch.stack((x, x + 1), -1)
+    return torch.stack((inner, inner), -1), inner
+
+
 def rand(*shape: int) -> torch.Tensor:
     return torch.rand(shape)
 
@@ -71,6 +77,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[torch.Tensor, ...]]] = {
     "long_sums": (long_sums, (rand(512, 256),)),
     "pairs": (pairs, (rand(6, 2, 32),)),
     "windows": (windows, (rand(2, 3, 8, 8),)),
+    "stacked": (stacked, (rand(1025),)),
 }
 
 

@@ -440,6 +440,24 @@ def test_what_is_written_to_a_given_tensor_is_rounded_too() -> None:
     assert product.bounds[0] is not None and float(product.bounds[0][0]) > 0
 
 
+def test_the_bits_of_a_nan_that_is_an_extreme_are_left_open() -> None:
+    def build() -> list[torch.Tensor]:
+        return [torch.tensor([[float("nan"), 2.0], [1.0, 3.0]])]
+
+    functions: list[Callable[[torch.Tensor], torch.Tensor]] = [
+        lambda x: x.amax(0),
+        lambda x: x.max(0).values,
+    ]
+    for function in functions:
+        wanted = expected(lambda x, f=function: (f(x).view(torch.uint8),), build)
+        right = function(*build())
+        for bits in (0x7FC00000, -1):  # scalars and vectors of eager mode
+            right.view(torch.int32)[0] = bits
+            assert compare(wanted, [right.view(torch.uint8), *build()]) is None
+        right[1] = 2.0
+        assert compare(wanted, [right.view(torch.uint8), *build()]) is not None
+
+
 def test_the_sign_of_a_nan_that_is_rounded_is_left_open() -> None:
     def build() -> list[torch.Tensor]:
         return [torch.tensor([float("nan"), -1.5], dtype=torch.bfloat16)]
