@@ -421,17 +421,21 @@ def _broken(setting: Setting, finding: Finding, candidate: Candidate) -> Found |
 
 
 def hole(setting: Setting, finding: Finding, name: str) -> Finding:
-    """Look for a small launch that leaves an element unwritten."""
+    """Look for a small launch that leaves an element unwritten.
+
+    A launch of which an assertion ends a program shows nothing: what is read may hold
+    other numbers.
+    """
     memory_terms = setting.memories[name]
     launches = 0
     for candidate in small_launches(setting, name):
-        memory = memory_for(setting, candidate)
         try:
-            for program in programs_of(candidate):
-                run(setting, candidate, program, memory)
+            memory = _after_all(setting, candidate)
         except RunError as error:
             reason = f"no witness, and a launch that cannot be run: {error}"
             return replace(finding, verdict=Unknown(reason))
+        if memory is None:
+            continue
         launches += 1
         written = set(memory.written.get(name, {}))
         for place in np.ndindex(
@@ -461,6 +465,20 @@ def hole(setting: Setting, finding: Finding, name: str) -> Finding:
             f"no witness was found for {name}; {launches} small launches write all"
         ),
     )
+
+
+def _after_all(setting: Setting, candidate: Candidate) -> GuardedMemory | None:
+    """Return memory after all programs, None where assertions end some.
+
+    Reads give plain numbers, or else zeros, which are what an index may be.
+    """
+    zeros = GuardedMemory(candidate.sizes, lambda _, offsets: np.zeros_like(offsets))
+    for memory in (memory_for(setting, candidate), zeros):
+        for program in programs_of(candidate):
+            run(setting, candidate, program, memory)
+        if not memory.ended:
+            return memory
+    return None
 
 
 def small_launches(setting: Setting, name: str) -> Iterator[Candidate]:

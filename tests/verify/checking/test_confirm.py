@@ -1,6 +1,8 @@
 from collections.abc import Callable
 from dataclasses import replace
 
+import pytest
+
 from algebra.verdict import Refuted, Unknown
 from verify.checking.confirm import (
     UNLAUNCHED,
@@ -57,6 +59,27 @@ def test_where_all_small_launches_are_fine_it_stays_open(
     (finding,) = covered(one)
     left = hole(one, finding, "y").verdict
     assert isinstance(left, Unknown) and "small launches write all" in left.reason
+
+
+@pytest.mark.parametrize(("holds", "shown"), [("olt", True), ("ogt", False)])
+def test_launches_that_assertions_end_show_nothing(
+    settings: Make, copy_text: str, holds: str, shown: bool
+) -> None:
+    """Numbers that are read may be others; zeros are tried before that is said."""
+    claim = f"""  %half = arith.constant dense<0.5> : tensor<64xf32>
+  %nothing = arith.constant dense<0.0> : tensor<64xf32>
+  %seen = arith.select %mask, %value, %nothing : tensor<64xi1>, tensor<64xf32>
+  %fine = arith.cmpf {holds}, %seen, %half : tensor<64xf32>
+  tt.assert %fine, "value" : tensor<64xi1>
+  tt.store"""
+    text = copy_text.replace("  tt.store", claim)
+    for grid, missing in (("cdiv(n, 64)", False), ("n // 64", shown)):
+        one = settings(text, grid=(grid,))
+        (finding,) = covered(one)
+        found = hole(one, finding, "y").verdict
+        assert isinstance(found, Refuted if missing else Unknown), found
+        if isinstance(found, Unknown):
+            assert ("0 small launches" in found.reason) != shown
 
 
 def test_candidates_are_launches(settings: Make, copy_text: str) -> None:

@@ -211,7 +211,7 @@ def run_program(
     except RunError:
         raise
     except ProgramEndedError:
-        return
+        memory.ended += 1
     except (
         KeyError,
         ValueError,

@@ -47,6 +47,7 @@ class GuardedMemory:
         atomics: Buffer -> offsets changed atomically by it.
         written: Buffer -> offset -> value.
         trace: Live offsets of each access, in order; to compare two runs.
+        ended: Number of programs that an assertion ended.
     """
 
     sizes: Mapping[str, int]
@@ -58,6 +59,7 @@ class GuardedMemory:
     written: dict[str, dict[int, Any]] = field(default_factory=dict)
     trace: list[tuple[int, tuple[int, ...]]] = field(default_factory=list)
     repeated: list[tuple[str, int, int]] = field(default_factory=list)
+    ended: int = 0
 
     def next_program(self) -> None:
         """Forget what the present program touched, not what it wrote."""
