@@ -55,7 +55,8 @@ def interpreted(kernel: Any) -> Any:
 def faithful_interpreter() -> Iterator[None]:
     """Make the interpreter do what a GPU does where it does less.
 
-    It rounds float32 to bfloat16 instead of truncating, multiplies matrices of bfloat16
+    It rounds float32 to bfloat16 instead of truncating, and widens bfloat16's subnormal
+    numbers instead of flushing some to zero, multiplies matrices of bfloat16
     as numbers instead of as their bits, heeds ``tl.device_assert`` (an IndexError),
     keeps the type of a truth value that is broadcast to a block, and infinities and NaN
     raise no warning of numpy's.
@@ -74,13 +75,13 @@ def faithful_interpreter() -> Iterator[None]:
     options = interpreter_builder.options
 
     def cast(self: Any, source: Any, target: Any) -> Any:
-        if (source.dtype.scalar, target.scalar) != (
-            language.float32,
-            language.bfloat16,
-        ):
+        ends = (source.dtype.scalar, target.scalar)
+        if ends == (language.bfloat16, language.float32):
+            return wide(source)
+        if ends != (language.float32, language.bfloat16):
             return given[0](self, source, target)
-        wide = torch.from_numpy(numpy.ascontiguousarray(source.data))
-        bits = wide.to(torch.bfloat16).view(torch.int16).numpy().view(numpy.uint16)
+        numbers = torch.from_numpy(numpy.ascontiguousarray(source.data))
+        bits = numbers.to(torch.bfloat16).view(torch.int16).numpy().view(numpy.uint16)
         return TensorHandle(bits.reshape(source.data.shape), target.scalar)
 
     def check(self: Any, condition: Any, message: str) -> None:

@@ -172,6 +172,24 @@ def test_the_interpreter_multiplies_matrices_of_half_types(name: str) -> None:
     torch.testing.assert_close(out, a.float() @ b.float())
 
 
+def test_the_interpreter_widens_subnormal_numbers() -> None:
+    import torch
+
+    from compiler.triton_api import faithful_interpreter, interpreted
+
+    x = torch.arange(-128, 128, dtype=torch.int16).view(torch.bfloat16)
+    out = torch.empty(256)
+    with faithful_interpreter():
+        interpreted(widened)[(1,)](x, out)
+    assert out.view(torch.int32).equal(x.float().view(torch.int32))
+
+
+@triton.jit
+def widened(x, out):  # type: ignore[no-untyped-def]
+    at = tl.arange(0, 256)
+    tl.store(out + at, tl.load(x + at).to(tl.float32))
+
+
 @triton.jit
 def multiplied(a, b, out):  # type: ignore[no-untyped-def]
     at = tl.arange(0, 16)[:, None] * 16 + tl.arange(0, 16)[None, :]

@@ -31,3 +31,12 @@ def test_a_pad_of_bfloat16_is_interpreted(process: SubjectProcess) -> None:
     )
     subject = "verify.mutants.compiler.subject:right_triton"
     assert process.run(Case(program, subject))["status"] == "ok"
+
+
+def test_subnormal_numbers_of_bfloat16_are_kept(process: SubjectProcess) -> None:
+    program = probe(
+        "v0 = x0.view(torch.bfloat16).float() * 2.0**100",
+        x0=tensor(64, dtype=torch.int16, content="integers"),
+    )
+    subject = "verify.mutants.compiler.subject:right_triton"
+    assert process.run(Case(program, subject))["status"] == "ok"
