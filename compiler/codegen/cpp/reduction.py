@@ -231,6 +231,8 @@ def _fold_level(extents: Sequence[int | None]) -> tuple[int | None, int]:
     inside = 1
     for level in range(len(extents) - 1, -1, -1):
         extent = extents[level]
+        if extent == 0:
+            break  # no terms
         if extent is None or inside * extent >= _STEPS // 2:
             return level, max(1, _STEPS // inside)
         inside *= extent

@@ -132,6 +132,18 @@ def test_empty_axes(extents: Any, same: Any, kernel: Any) -> None:
     same(runs)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("shape", [(3, 0), (0, 3), (5, 4)])
+def test_an_empty_axis_beside_one_of_any_size(shape: tuple[int, ...]) -> None:
+    def function(x: torch.Tensor) -> torch.Tensor:
+        return x.logsumexp((0, 1))
+
+    torch.compiler.reset()
+    x = torch.randn(shape)
+    compiled = torch.compile(function, backend="tilewright", dynamic=True)
+    torch.testing.assert_close(compiled(x), function(x))
+
+
 @pytest.mark.parametrize("values", ["nan", "equal", "infinite"])
 def test_arguments_of_extremes_are_the_first(
     values: str, same: Any, kernel: Any
