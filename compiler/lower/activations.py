@@ -22,6 +22,17 @@ def _unary(b: Builder, x: Array, function: Any) -> Array:
     return b.result_map(lambda i: function(x.computed(i)))
 
 
+def _gradient(b: Builder, grad: Array, x: Array, slope: Any) -> Array:
+    """Return a gradient times the slope at x; inside vmap one of them broadcasts."""
+    kind = compute_type(x.dtype)
+
+    def body(i: tuple[Expression, ...]) -> Expression:
+        value = slope(x.at(aligned(i, x), kind))
+        return apply("mul", grad.at(aligned(i, grad), kind), value)
+
+    return b.result_map(body)
+
+
 def gelu(x: Expression, approximate: str = "none") -> Expression:
     """Return x times the normal distribution function of x, or its tanh form."""
     half, one = constant(0.5, x.dtype), constant(1, x.dtype)
@@ -72,9 +83,7 @@ def _gelu_backward(
         pdf = apply("mul", apply("exp", exponent), density)
         return apply("add", cdf, apply("mul", v, pdf))
 
-    return b.result_map(
-        lambda i: apply("mul", grad.at(i, kind), derivative(x.at(i, kind)))
-    )
+    return _gradient(b, grad, x, derivative)
 
 
 @lowering(aten.silu.default)
@@ -88,14 +97,12 @@ def _silu(b: Builder, x: Array) -> Array:
 
 @lowering(aten.silu_backward.default)
 def _silu_backward(b: Builder, grad: Array, x: Array) -> Array:
-    kind = compute_type(x.dtype)
-
     def slope(v: Expression) -> Expression:
-        one, gate = constant(1, kind), sigmoid(v)
+        one, gate = constant(1, v.dtype), sigmoid(v)
         rest = apply("mul", v, apply("sub", one, gate))
         return apply("mul", gate, apply("add", one, rest))
 
-    return b.result_map(lambda i: apply("mul", grad.at(i, kind), slope(x.at(i, kind))))
+    return _gradient(b, grad, x, slope)
 
 
 def _chosen(
@@ -168,23 +175,16 @@ def _threshold_backward(b: Builder, grad: Array, x: Array, threshold: Any) -> Ar
 
 @lowering(aten.tanh_backward.default)
 def _tanh_backward(b: Builder, grad: Array, y: Array) -> Array:
-    kind = compute_type(y.dtype)
+    def slope(value: Expression) -> Expression:
+        return apply("sub", constant(1, value.dtype), apply("mul", value, value))
 
-    def body(i: tuple[Expression, ...]) -> Expression:
-        value = y.at(i, kind)
-        slope = apply("sub", constant(1, kind), apply("mul", value, value))
-        return apply("mul", grad.at(i, kind), slope)
-
-    return b.result_map(body)
+    return _gradient(b, grad, y, slope)
 
 
 @lowering(aten.sigmoid_backward.default)
 def _sigmoid_backward(b: Builder, grad: Array, y: Array) -> Array:
-    kind = compute_type(y.dtype)
+    def slope(value: Expression) -> Expression:
+        rest = apply("sub", constant(1, value.dtype), value)
+        return apply("mul", rest, value)
 
-    def body(i: tuple[Expression, ...]) -> Expression:
-        value = y.at(i, kind)
-        rest = apply("sub", constant(1, kind), value)
-        return apply("mul", grad.at(i, kind), apply("mul", rest, value))
-
-    return b.result_map(body)
+    return _gradient(b, grad, y, slope)

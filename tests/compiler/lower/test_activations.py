@@ -57,6 +57,33 @@ def test_derivatives(agree: Callable[..., Any], dtype: torch.dtype) -> None:
     agree(lambda g, x: tuple(f(g, x) for f in calls), g, x, ulps=16)
 
 
+@pytest.mark.parametrize("shapes", [((3, 5), (5,)), ((3, 5), (1, 5)), ((5,), (3, 5))])
+def test_derivatives_broadcast(
+    agree: Callable[..., Any], shapes: tuple[tuple[int, ...], tuple[int, ...]]
+) -> None:
+    aten = torch.ops.aten
+    g, x = map(torch.randn, shapes)
+    calls: tuple[Callable[[Any, Any], Any], ...] = (
+        lambda g, x: aten.silu_backward(g, x),
+        lambda g, x: aten.threshold_backward(g, x, 0),
+        lambda g, x: aten.tanh_backward(g, x),
+        lambda g, x: aten.sigmoid_backward(g, x),
+    )
+    agree(lambda g, x: tuple(f(g, x) for f in calls), g, x, ulps=16)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_jacobian_is_compiled() -> None:
+    def jacobian(x: torch.Tensor) -> torch.Tensor:
+        found: torch.Tensor = torch.func.jacrev(lambda y: y.tanh() * y.sum())(x)
+        return found
+
+    torch.compiler.reset()
+    x = torch.randn(6, requires_grad=True)
+    found = torch.compile(jacobian, backend="tilewright")(x)
+    torch.testing.assert_close(found, jacobian(x))
+
+
 @pytest.mark.filterwarnings("error")
 def test_a_slope_made_of_sizes_is_compiled() -> None:
     def leak(x: torch.Tensor) -> torch.Tensor:
