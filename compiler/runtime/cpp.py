@@ -28,12 +28,16 @@ FLAGS: Final = (
     "-shared",
     "-fPIC",
     "-fwrapv",
+    "-fno-strict-aliasing",
     "-fno-math-errno",
     "-fno-trapping-math",
     "-ffp-contract=off",
     "-w",
 )
 """Options for the compiler; none changes a rounding.
+
+``-fno-strict-aliasing``: tiles are turned as words of their width and read as numbers,
+and an array may lie in the memory of one of another type.
 
 ``-fno-trapping-math`` takes a cast to an integer and back for a truncation, which keeps
 the sign of zero and what no integer holds: ``codegen.cpp.spelling`` hides such casts.

@@ -93,6 +93,18 @@ def test_tiles_of_a_transposed_load(
     same(runs, ulps=0)
 
 
+@pytest.mark.parametrize("shape", [(8, 9), (4, 8, 9), (7, 5), (16, 17)])
+def test_a_tile_is_turned_before_it_is_read(shape: tuple[int, ...]) -> None:
+    def function(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return x.float() + y
+
+    torch.compiler.reset()
+    y = torch.randn(shape)
+    x = torch.randn(shape).half().mT.contiguous().mT
+    found = torch.compile(function, backend="tilewright")(x, y)
+    assert found.equal(function(x, y))
+
+
 def test_guarded_loads_stay_inside(same: Any, kernel: Any) -> None:
     i = digit("i")
     inside = apply("ge", from_index(sub(i, 3), "int64"), constant(0, "int64"))
