@@ -64,6 +64,9 @@ ROW_COUNTS = (1, 16, 64, 256)
 WEIGHTS = 32
 ROUNDS = 11
 READ_BAR, FASTER_BAR = 0.85, 1.5
+COUNTS = ("failures", "not_used", "compiled")
+"""What a run that is resumed adds to."""
+
 READERS = ("read", "read, dependent", "read, unordered")
 REGISTERS, THREADS = 65536, 2048
 """Of a multiprocessor."""
@@ -201,6 +204,7 @@ class Bench:
             "failures": 0,
             "skipped": 0,
             "not_used": 0,
+            "compiled": 0,
             "failed": [],
             "rows": [],
         }
@@ -255,6 +259,9 @@ class Bench:
                     f"{self.options.out} is of commit {before['commit']}, not "
                     f"{self.options.commit}; leave out --resume"
                 )
+            for count in COUNTS:
+                self.report[count] += before[count]
+            self.report["failed"] = before["failed"]
             self.report["rows"] = before["rows"]
         rows: list[dict[str, Any]] = self.report["rows"]
         return rows
@@ -278,7 +285,7 @@ class Bench:
             for job, wrong in zip(jobs, pool.map(compile_one, jobs), strict=True):
                 if wrong:
                     self.fail(f"compiling {job[1]}", wrong)
-        self.report["compiled"] = len(jobs)
+        self.report["compiled"] += len(jobs)
         self.report["compile_seconds"] = round(time.monotonic() - begin, 1)
         print(f"{len(jobs)} kernels in {self.report['compile_seconds']} s", flush=True)
 
@@ -326,9 +333,11 @@ class Bench:
                             f"error {error / rounding:.3g} of the rounding"
                         )
                     trials[one] = microseconds(graph_of(ours(one)), 3)
-                except BackendError:  # it does not fit into registers: nobody gets it
-                    self.report["not_used"] += 1
                 except Exception as wrong:  # counted, and the run goes on
+                    if one.wgmma and isinstance(wrong, BackendError):
+                        # it does not fit into registers: nobody gets it
+                        self.report["not_used"] += 1
+                        continue
                     self.fail(f"{case.name}, {one}", wrong)
         best = {
             dependent: min(

@@ -186,18 +186,22 @@ class Eager(Library):
         return 0.0
 
 
-class Net(nn.Module):
-    """Rows of 72 and 40 bytes: multiples of four elements.
+def reads_past_rows() -> bool:
+    """Return whether products read behind rows of 37 elements, in eager mode too.
 
-    With AMX, oneDNN's products of bfloat16 (torch 2.13) read past rows of 33 or 38, so
-    what lies between rows must be no NaN there, in eager mode too.
+    oneDNN's of bfloat16 do with AMX (torch 2.13).
     """
+    memory = torch.full((60, 40), torch.nan, dtype=torch.bfloat16)
+    rows = memory[:, :37].fill_(1)
+    return bool((rows @ torch.ones(37, 21, dtype=torch.bfloat16)).isnan().any())
 
-    def __init__(self) -> None:
+
+class Net(nn.Module):
+    def __init__(self, middle: int, last: int) -> None:
         super().__init__()
         self.table = nn.Embedding(37, 24)
-        self.head = nn.Linear(24, 36, bias=False)
-        self.last = nn.Linear(36, 20)
+        self.head = nn.Linear(24, middle, bias=False)
+        self.last = nn.Linear(middle, last)
 
     def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         logits = self.head(self.table(x).relu())
@@ -206,12 +210,17 @@ class Net(nn.Module):
 
 @pytest.mark.filterwarnings("error::compiler.errors.FallbackWarning")
 @pytest.mark.parametrize("training", [False, True])
-def test_a_model(training: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("lengths", [(37, 21), (36, 20)], ids=str)
+def test_a_model(
+    lengths: tuple[int, int], training: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As on a GPU, on a CPU; certified; equal to what it is without padding.
 
     Products run in parts there: sums are rounded once more, to bfloat16, so a result
     may be one unit in the last place away.
     """
+    if lengths == (37, 21) and reads_past_rows():
+        pytest.skip("oneDNN reads what lies between rows of 37, which may be NaN")
     notes: list[str] = []
     wanted = Eager(LIBRARY.rates, LIBRARY.odd_rows, "", 1e15, 0.0)
 
@@ -240,7 +249,7 @@ def test_a_model(training: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     for change, parted in ((with_padded_rows, product_parts), (on_cpu, in_parts)):
         torch.manual_seed(0)
         torch_api.reset()
-        model = Net()
+        model = Net(*lengths)
         monkeypatch.setattr(pipeline, "with_padded_rows", change)
         monkeypatch.setattr(pipeline, "product_parts", parted)
         compiled = torch.compile(model, backend="tilewright", options=options)
